@@ -56,7 +56,6 @@ type WorkerAccount struct {
 // Rounds are the exact sums of one worker's times, beside its histograms.
 type Rounds struct {
 	Ops      uint64  `json:"ops"`                // operations that were due in the window and answered
-	OpS      float64 `json:"op_s"`               // sum of their latencies, from due to reply; open loop: due as the seed says when it is drawn again
 	Rounds   uint64  `json:"rounds"`             // that began in the window
 	Calls    uint64  `json:"calls"`              // of these rounds
 	Unknown  uint64  `json:"unknown,omitempty"`  // operations of these rounds whose outcome is unknown: not in Ops
@@ -66,7 +65,9 @@ type Rounds struct {
 	AcrossS  float64 `json:"across_s,omitempty"` // the time of the longest of these
 	BusyS    float64 `json:"busy_s"`             // sum of the rounds' times in the window, from the beginning to the last reply, with scans until these are checked
 	MostOps  uint64  `json:"most_ops"`           // operations of the largest round since then
-	Arrivals *uint64 `json:"arrivals,omitempty"` // open loop: operations due in the window, drawn again from the seed; nil: too many to draw again, and OpS is 0
+	Offered  uint64  `json:"offered,omitempty"`  // open loop: operations that were due in the window
+	Dues     string  `json:"dues,omitempty"`     // open loop: digest of the due times of Ops, see workload.Dues, in hex
+	Mistaken uint64  `json:"mistaken,omitempty"` // calls whose send was stamped after, or whose reply before, the worker's next stamp of it
 }
 
 // Seen is what a server saw of its operations. Groups and Values are of a sample.

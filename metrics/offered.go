@@ -21,6 +21,9 @@ type Offered struct {
 	OpsPerS     float64 `json:"ops_per_s"`
 	Ops         uint64  `json:"ops"`                      // operations that were due in the window
 	PeakOpsPerS float64 `json:"peak_ops_per_s,omitempty"` // of the closed loop that OpsPerS is a share of; 0: OpsPerS was asked for
+	RunOpsPerS  float64 `json:"run_ops_per_s,omitempty"`  // of all clients together, which the due times are drawn from
+	OpensNs     int64   `json:"opens_ns,omitempty"`       // of one client: the window, from the time that the due times count from
+	ClosesNs    int64   `json:"closes_ns,omitempty"`      // likewise
 }
 
 // Add adds another client's load.

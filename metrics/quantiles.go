@@ -57,6 +57,8 @@ type Quantiles struct {
 	P9999      *float64 `json:"p99_99_us"`
 	Max        float64  `json:"max_us"`
 	OutOfRange uint64   `json:"out_of_range,omitempty"` // values that are in none of the above
+	StdDev     float64  `json:"stddev_us,omitempty"`
+	Octaves    []uint64 `json:"octaves,omitempty"` // numbers of values, see Octave; of CallLatency and OpLatency
 
 	// CI95 are the 95 % intervals in microseconds, from and to, of the quantiles of calls and
 	// operations for which the window's seconds give one: they do not take calls for
@@ -71,7 +73,8 @@ func Refuse(latencies map[string]Quantiles, reason string) {
 		return
 	}
 	for name, q := range latencies {
-		latencies[name] = Quantiles{Count: q.Count, Values: q.Values, Mean: q.Mean, Max: q.Max, OutOfRange: q.OutOfRange, Refused: reason}
+		q.P50, q.P90, q.P95, q.P99, q.P999, q.P9999, q.CI95, q.Refused = nil, nil, nil, nil, nil, nil, nil, reason
+		latencies[name] = q
 	}
 }
 

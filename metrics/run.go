@@ -24,6 +24,7 @@ type Run struct {
 	GitCommit     string       `json:"git_commit"`
 	ServerCommit  string       `json:"server_commit,omitempty"` // of the servers' program, where it is another one
 	Seed          uint64       `json:"seed"`
+	Choice        string       `json:"choice,omitempty"`    // selects the workers whose operations the verdict draws again, in hex; no node knew it
 	Workload      FlagValues   `json:"workload"`            // the client flags of the classes work and shape, by flag name
 	Lab           *Lab         `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
 	Preflight     *Preflight   `json:"preflight,omitempty"` // nil when the run ended before it

@@ -27,6 +27,7 @@ type Summary struct {
 	Usage         Table                `json:"usage"`              // over the window
 	Saturation    *Saturation          `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
+	Stamps        map[string]Stamps    `json:"stamps,omitempty"`   // of a client, beside the histograms CallLatency and OpLatency
 	Offered       *Offered             `json:"offered,omitempty"`  // of an open loop; nil of a closed one
 	Digests       []string             `json:"digests,omitempty"`  // of each worker's operation stream, in hex, in worker order
 	Prefixes      []string             `json:"prefixes,omitempty"` // digests of all workers' first 1, 2, 4, ... operations each, up to the fewest that a worker drew

@@ -51,6 +51,7 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err
 	}
 	for _, w := range g.workers {
 		w.loaded, w.sums = slices.Clone(w.counts), metrics.Rounds{} // no worker runs
+		w.calls, w.ops, w.dues = stamps{}, stamps{}, 0
 	}
 	if g.config.Rate.Open() {
 		return g.driveOpen(ctx, begin, s)

@@ -120,11 +120,11 @@ func mistakes() []mistake {
 			lie: afterLoad(func(g *Generator) { g.workers[0].recorder = new(latency.Recorder) })},
 		{name: "batches of twice the size", ops: few, want: "-batch 50 makes",
 			lie: afterLoad(func(g *Generator) { g.config.Batch *= 2 })},
-		{name: "an open loop of another seed", ops: few, want: "drawn again from the seed", config: tooFast,
-			count: func(g *Generator) { *g.workers[0].sums.Arrivals++ }},
+		{name: "an open loop of another seed", ops: few, want: "were not timed from when the seed says", config: tooFast,
+			count: func(g *Generator) { g.workers[0].dues++ }},
 		{name: "latencies capped", ops: few, want: "the histogram's mean latency of operations is", count: func(g *Generator) {
 			for _, w := range g.workers {
-				w.sums.OpS *= 1.1
+				w.ops.sum *= 1.1
 			}
 		}},
 		{name: "calls sent twice", ops: few, want: "the client lost results",
@@ -373,7 +373,7 @@ func TestVerifyNone(t *testing.T) {
 // flagsOf are the flags of a run's work, as the launcher records them.
 func flagsOf(c Config) map[string]string {
 	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix, "inflight": fmt.Sprint(c.InFlight), "value-size": c.ValueSize.String(), "key-size": c.KeySize.String(),
-		"batch": fmt.Sprint(c.Batch), "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup), "cache": c.Cached.String()}
+		"batch": fmt.Sprint(c.Batch), "arrivals": c.Arrivals, "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup), "cache": c.Cached.String()}
 	if c.AutoBatch {
 		flags["batch"] = "auto"
 	}

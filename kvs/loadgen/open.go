@@ -27,9 +27,12 @@ func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) 
 		rate, begin = c.Rate.Share*peak*float64(c.Clients), begin.Add(c.WarmUp/2)
 	}
 	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.runOpen(ctx, c, momentOf(begin), s, rate) })
-	g.offered = &metrics.Offered{Arrivals: c.Arrivals, OpsPerS: rate / float64(c.Clients), PeakOpsPerS: peak}
+	g.offered = &metrics.Offered{Arrivals: c.Arrivals, OpsPerS: rate / float64(c.Clients), PeakOpsPerS: peak, RunOpsPerS: rate}
+	if window := s.window.Load(); window != nil {
+		g.offered.OpensNs, g.offered.ClosesNs = int64(window.opens-momentOf(begin)), int64(window.closes-momentOf(begin))
+	}
 	for _, w := range g.workers {
-		g.offered.Ops += w.offered
+		g.offered.Ops += w.sums.Offered
 	}
 	return err
 }
@@ -72,10 +75,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 	}
 	defer timer.file.Close()
 	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id))
-	defer func() {
-		w.offer(arrivals, begin, s)
-		w.redraw(workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id)), begin, s)
-	}()
+	defer func() { w.offer(arrivals, begin, s) }()
 	size := newBatchSize(c)
 	r := &w.rounds[0]
 	r.from = begin
@@ -145,7 +145,7 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 		}
 		w.addEach(r, w.block.ops[before:n], due[before:n])
 		if window != nil {
-			w.offered += after(due[:n], window.opens-r.from)
+			w.sums.Offered += after(due[:n], window.opens-r.from)
 		}
 		added += n
 	}
@@ -180,39 +180,8 @@ func (w *worker) offer(arrivals *workload.Arrivals, begin moment, s schedule) {
 	window := s.window.Load()
 	for n := len(due); s.decided() && n == len(due); {
 		n = arrivals.Due(window.closes-begin-1, due[:])
-		w.offered += after(due[:n], window.opens-begin)
+		w.sums.Offered += after(due[:n], window.opens-begin)
 	}
-}
-
-// mostRedrawn is the number of a worker's arrivals that are drawn again. It takes less
-// than a tenth of a second.
-const mostRedrawn = 1 << 22
-
-// redraw draws the due times again, from the first on. It sets how many are in the
-// window, and takes those of the answered operations from the times of their replies,
-// which leaves the sum of their latencies.
-func (w *worker) redraw(arrivals *workload.Arrivals, begin moment, s schedule) {
-	window := s.window.Load()
-	if !s.decided() {
-		return
-	}
-	opens, closes := window.opens-begin, window.closes-begin
-	in, due := uint64(0), 0.0
-	var next [1]time.Duration
-	for drawn := 0; arrivals.Due(closes-1, next[:]) == 1; drawn++ {
-		if drawn == mostRedrawn {
-			w.sums.OpS = 0
-			return
-		}
-		if next[0] < opens {
-			continue
-		}
-		if in++; in <= w.sums.Ops {
-			due += next[0].Seconds()
-		}
-	}
-	w.sums.Arrivals = &in
-	w.sums.OpS -= due
 }
 
 // Rate is the load that an open loop offers. At most one field is set. The zero Rate

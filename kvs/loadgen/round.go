@@ -39,6 +39,7 @@ type exchange struct {
 	kinds   []kvs.Kind      // the operations' kinds, likewise
 	due     []time.Duration // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
 	sent    moment
+	handed  moment          // stamped after sent; see stamped
 	came    moment          // its reply
 	served  time.Duration   // the server's own time
 	queued  time.Duration   // from the due time until the write
@@ -121,6 +122,7 @@ func (w *worker) send(r *round) {
 			if w.history != nil {
 				w.history.Sending(&x.record, &x.batch, x.hashes, x.kinds, started.Add(at))
 			}
+			x.handed = now()
 			w.conns[i].Send(&x.call)
 			at = now()
 			x.queued = at - x.sent
@@ -141,6 +143,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 			continue
 		}
 		err := w.conns[i].Wait(&x.call)
+		woken := now()
 		if w.history != nil {
 			w.history.Completed(&x.record, &x.reply, err)
 		}
@@ -152,6 +155,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 		}
 		if err == nil && first == nil {
 			r.arrived(x)
+			w.stamped(x, woken)
 			if len(r.scans) == 0 {
 				err = w.take(i, r, at)
 			}
@@ -215,6 +219,7 @@ func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
 	w.inserted += checked.Inserts
 	r.latency = max(r.latency, x.came-x.sent)
 	_, window := at(r.came)
+	w.witness(r, x, at)
 	w.observe(r, x, &latency.Timing{Peer: i, Ops: checked.ByKind(), Inside: window != nil,
 		Call: x.came - x.sent, Queue: x.queued, Server: x.served, Late: r.late}, at)
 	r.late = 0 // counts once per round
@@ -241,10 +246,6 @@ func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 	if len(x.due) == 0 {
 		t.Phase, t.Op = r.phase, r.came-r.begun
 		w.recorder.Observe(t)
-		if r.window != nil {
-			w.sums.Ops += uint64(x.ops())
-			w.sums.OpS += float64(x.ops()) * t.Op.Seconds()
-		}
 		return
 	}
 	due, came := x.due, r.came-r.from
@@ -264,10 +265,6 @@ func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 	}
 	if x.parts > 0 || x.spotAt >= 0 {
 		due = x.withoutOthers(due)
-	}
-	if window != nil {
-		w.sums.Ops += uint64(len(due))
-		w.sums.OpS += float64(len(due)) * came.Seconds() // from r.from on; see redraw
 	}
 	w.recorder.ObserveEach(t, came, due)
 }

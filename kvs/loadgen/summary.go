@@ -78,6 +78,10 @@ func (g *Generator) Summary() metrics.Summary {
 	}
 	s.Prefixes = g.prefixDigests()
 	s.Workers = g.accounts()
+	s.Stamps = map[string]metrics.Stamps{
+		metrics.CallLatency: g.summed(func(w *worker) *stamps { return &w.calls }),
+		metrics.OpLatency:   g.summed(func(w *worker) *stamps { return &w.ops }),
+	}
 	s.Offered = g.offered
 	metrics.Refuse(s.Latency, s.Offered.Saturated(s.InWindow.Ops()))
 	return s
@@ -105,6 +109,9 @@ func (g *Generator) accounts() (accounts []metrics.WorkerAccount) {
 	}
 	var ops [maxRedrawn]workload.Op
 	for _, w := range g.workers {
+		if g.offered != nil {
+			w.sums.Dues = hex(w.dues)
+		}
 		first, digest := 0, uint64(0)
 		for k, prefix := range w.source.Prefixes() {
 			if 1<<k <= maxRedrawn {

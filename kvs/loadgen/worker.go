@@ -45,10 +45,12 @@ type worker struct {
 	batchBytes int // 0: no limit
 	mostPerOp  int // bytes of an operation, in a request or a reply
 
-	offered uint64         // operations of an open loop that were due in the window
-	sums    metrics.Rounds // since the warm-up began
-	pace    pace
-	loaded  []metrics.Counts // by server, at the end of the load; empty until then
+	sums   metrics.Rounds // since the warm-up began
+	calls  stamps         // of the window
+	ops    stamps         // likewise
+	dues   uint64         // likewise, of an open loop: digest
+	pace   pace
+	loaded []metrics.Counts // by server, at the end of the load; empty until then
 
 	parts  [][]uint64 // of a scan
 	merged []uint64   // what it found

@@ -67,6 +67,7 @@ var checks = []Check{
 	{"ends", "what is answered after a closed loop's window is not counted in it", watched, checkEnds},
 	{"arrivals", "an open loop offers the operations of its seed and rate", drawn, checkArrivals},
 	{"batches", "a closed loop's rounds have as many calls and operations as its batch size makes", drawn, checkBatches},
+	{"busy", "a closed loop's operations take the time of its rounds together", watched, checkBusy},
 	{"carried", "a client's network interface carries the bytes of its calls", watched, checkCarried},
 	{"timeouts", "no call takes longer than -call-timeout", "A call had no reply in time: look for a lock that is not released, a reply that is never sent, and work that grows with the number of keys.", checkTimeouts},
 	{"linearizable", "what is recorded with -linearizable is linearizable", "A read returned a value that no order of the operations explains: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkHistory},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"kvlab/metrics"
@@ -98,34 +97,6 @@ func ownTime(node metrics.RunNode, sums *metrics.Rounds) float64 {
 		return float64(node.Config.MaxProcs)
 	}
 	return math.Inf(1)
-}
-
-// rareDeviations: a Poisson or binomial count is further from its mean once in 10^9 times.
-const rareDeviations = 6
-
-// checkArrivals: the operations that an open loop offered in the window are those that the
-// seed gives, and as many as the rate says.
-func checkArrivals(run *judged) finding {
-	if run.Offered == nil {
-		return inapplicable("no -rate: a closed loop")
-	}
-	for _, node := range run.Clients() {
-		s, sums := node.Summary, roundsOf(node)
-		if sums == nil || s.Offered == nil {
-			continue
-		}
-		if sums.Arrivals != nil && *sums.Arrivals != s.Offered.Ops {
-			return failed(node.Name, "%d operations were due in the window, drawn again from the seed %d", s.Offered.Ops, *sums.Arrivals)
-		}
-		if rate, err := strconv.ParseFloat(run.Workload["rate"], 64); err == nil && math.Abs(s.Offered.OpsPerS*float64(run.Count(metrics.Client))-rate) > 1e-6*rate {
-			return failed(node.Name, "%.1f ops/s were offered by one of %d clients, -rate is %s", s.Offered.OpsPerS, run.Count(metrics.Client), run.Workload["rate"])
-		}
-		mean := s.Offered.OpsPerS * s.WindowLengthS
-		if math.Abs(float64(s.Offered.Ops)-mean) > rareDeviations*math.Sqrt(mean)+float64(len(s.Workers)) {
-			return failed(node.Name, "%d operations were due in the window, the rate gives %.0f", s.Offered.Ops, mean)
-		}
-	}
-	return passed("%d operations were due, as drawn again from the seed", run.Offered.Ops)
 }
 
 // checkBacklog: an open loop did not answer more in the window than was due in it.

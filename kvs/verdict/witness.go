@@ -1,8 +1,6 @@
 package verdict
 
 import (
-	"math"
-
 	"kvlab/metrics"
 )
 
@@ -11,6 +9,7 @@ import (
 // window.
 func checkTallies(run *judged) finding {
 	var all metrics.Counts
+	stamps := make(map[string]metrics.Stamps)
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		if sums == nil {
@@ -31,66 +30,53 @@ func checkTallies(run *judged) finding {
 		if due.Ops() != sums.Ops {
 			return failed(node.Name, "%d operations were due in the window and answered, the latencies count %d", sums.Ops, due.Ops())
 		}
-		if f := checkHistograms(node.Name, s.Latency, due); f.failed() {
+		if f := checkHistograms(node.Name, s.Latency, s.Stamps, due); f.failed() {
 			return f
 		}
-		if f := checkMean(node.Name, s.Latency[metrics.OpLatency], *sums); f.failed() {
-			return f
+		if sums.Mistaken > 0 {
+			return failed(node.Name, "of %d calls, the send was stamped too late or the reply too early: their latencies are too short", sums.Mistaken)
+		}
+		for name, more := range s.Stamps {
+			stamps[name] = stamped(stamps[name], more)
 		}
 		all = all.Add(due)
 	}
 	if len(run.Latency) > 0 {
-		if f := checkHistograms("", run.Latency, all); f.failed() {
+		if f := checkHistograms("", run.Latency, stamps, all); f.failed() {
 			return f
 		}
 	}
 	return passed("%d operations were due in the window, by the workers and by the latencies", all.Ops())
 }
 
-// checkHistograms: the histograms hold as many values as were due in the window.
-func checkHistograms(node string, latencies map[string]metrics.Quantiles, due metrics.Counts) finding {
+// checkHistograms: the histograms hold as many values as were due in the window, and the
+// same as the workers summed up beside them.
+func checkHistograms(node string, latencies map[string]metrics.Quantiles, stamps map[string]metrics.Stamps, due metrics.Counts) finding {
 	for _, h := range []struct {
 		name, unit string
 		want       uint64
 	}{{metrics.CallLatency, "calls", due.Calls}, {metrics.OpLatency, "operations", due.Ops()}} {
-		if q := latencies[h.name]; q.Values+q.OutOfRange != h.want {
+		q := latencies[h.name]
+		if q.Values+q.OutOfRange != h.want {
 			return failed(node, "the histogram of %s holds %d of %d that were due in the window", h.unit, q.Values+q.OutOfRange, h.want)
+		}
+		if f := checkStamps(node, h.unit, q, stamps[h.name]); f.failed() {
+			return f
 		}
 	}
 	return finding{}
 }
 
-// The histograms keep three digits, and round up to microseconds.
-const (
-	meanShare  = 0.002
-	meanMicros = 1.5
-)
-
-// checkMean: the mean of a client's operations is that of the sums that its workers kept
-// beside the histograms. In an open loop those take the due times from the seed.
-func checkMean(node string, op metrics.Quantiles, sums metrics.Rounds) finding {
-	if op.OutOfRange > 0 || sums.Ops == 0 {
-		return finding{}
-	}
-	want := 1e6 * sums.OpS / float64(sums.Ops)
-	if math.Abs(op.Mean-want) > meanShare*want+meanMicros {
-		return failed(node, "the histogram's mean latency of operations is %.1f us, that of the workers' sums %.1f us", op.Mean, want)
-	}
-	return finding{}
-}
-
 // roundsOf adds up the sums of a client's workers; nil in a record of an earlier release.
-// MostOps is the sum of the workers' largest rounds, AcrossS that of the longest round, and
-// Arrivals nil and OpS not a number if those of a worker are not known.
+// MostOps is the sum of the workers' largest rounds, and AcrossS the time of the longest round.
 func roundsOf(node metrics.RunNode) *metrics.Rounds {
-	sums := metrics.Rounds{Arrivals: new(uint64)}
+	var sums metrics.Rounds
 	for _, w := range node.Summary.Workers {
 		r := w.Rounds
 		if r == nil {
 			return nil
 		}
 		sums.Ops += r.Ops
-		sums.OpS += r.OpS
 		sums.Rounds += r.Rounds
 		sums.Calls += r.Calls
 		sums.Early += r.Early
@@ -100,14 +86,8 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 		sums.Across += r.Across
 		sums.AcrossS = max(sums.AcrossS, r.AcrossS)
 		sums.MostOps += r.MostOps
-		if r.Ops > 0 && r.OpS == 0 {
-			sums.OpS = math.NaN()
-		}
-		if r.Arrivals == nil {
-			sums.Arrivals = nil
-		} else if sums.Arrivals != nil {
-			*sums.Arrivals += *r.Arrivals
-		}
+		sums.Offered += r.Offered
+		sums.Mistaken += r.Mistaken
 	}
 	return &sums
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/workload"
 )
 
 // witnessed is a run of a server and a client with 2 workers: 1000 rounds of 10 operations
@@ -20,16 +22,20 @@ func witnessed() *judged {
 	load := metrics.Counts{Gets: 1, Puts: 1, Hits: 1, Calls: 2}
 	total := window.Add(window).Add(load)
 	latencies := map[string]metrics.Quantiles{
-		metrics.OpLatency:   {Count: 1000, Values: 10_000, Mean: 20_010, Max: 30_000},
-		metrics.CallLatency: {Count: 1000, Values: 1000, Mean: 19_000, Max: 30_000},
+		metrics.OpLatency:   {Count: 1000, Values: 10_000, Mean: 20_010, Max: 6.1e6, Octaves: inOctave(15, 10_000)},
+		metrics.CallLatency: {Count: 1000, Values: 1000, Mean: 19_000, Max: 30_000, Octaves: inOctave(15, 1000)},
 	}
 	worker := metrics.WorkerAccount{Loaded: 2, Drawn: 10_000, Verified: 10_002}
-	rounds := metrics.Rounds{Ops: 5000, OpS: 100, Rounds: 500, Calls: 500, BusyS: 9.9, MostOps: 10}
+	rounds := metrics.Rounds{Ops: 5000, Rounds: 500, Calls: 500, BusyS: 9.9, MostOps: 10}
 	client := &metrics.Summary{
 		WindowStart: opens, WindowLengthS: 10, InWindow: window, Total: total,
-		Edges:   &metrics.Edges{SlotS: 10. / 3000, First: slices.Repeat([]uint64{3}, metrics.EdgeSlots), Last: slices.Repeat([]uint64{3}, metrics.EdgeSlots)},
-		Peers:   []metrics.PeerCounts{{Peer: "s0", Counts: total, Load: load, Window: window, Latency: metrics.Tally{Due: tally, Replied: tally}}},
-		Bytes:   metrics.Bytes{Sent: 100*total.Puts + 3*total.Ops(), Received: 100 * total.Hits},
+		Edges: &metrics.Edges{SlotS: 10. / 3000, First: slices.Repeat([]uint64{3}, metrics.EdgeSlots), Last: slices.Repeat([]uint64{3}, metrics.EdgeSlots)},
+		Peers: []metrics.PeerCounts{{Peer: "s0", Counts: total, Load: load, Window: window, Latency: metrics.Tally{Due: tally, Replied: tally}}},
+		Bytes: metrics.Bytes{Sent: 100*total.Puts + 3*total.Ops(), Received: 100 * total.Hits},
+		Stamps: map[string]metrics.Stamps{
+			metrics.OpLatency:   {SumS: 200, SquaresS2: 4, LongestS: 6.1, Octaves: inOctave(15, 10_000)},
+			metrics.CallLatency: {SumS: 19, SquaresS2: 0.361, LongestS: 0.03, Octaves: inOctave(15, 1000)},
+		},
 		Latency: latencies, Saturation: &metrics.Saturation{ProcessCPUPercent: 10},
 		BytesInWindow: metrics.Bytes{Sent: 100_000, Received: 900_000},
 		Usage:         metrics.Table{DataInterface: "eth1", TxBytesPerS: metrics.AvgPeak{Avg: 10_000}, RxBytesPerS: metrics.AvgPeak{Avg: 90_000}},
@@ -59,14 +65,44 @@ func witnessed() *judged {
 	return run
 }
 
+// inOctave is n values in one octave.
+func inOctave(k int, n uint64) []uint64 { return append(make([]uint64, k), n) }
+
 // openLoop makes the run that of an open loop of 1000 ops/s in all.
-func openLoop(run *judged) {
-	run.Workload["rate"] = "1000"
+func openLoop(run *judged) { openLoopOf(run, 1000) }
+
+// openLoopOf makes the run that of an open loop of a rate in all, at equal distances.
+func openLoopOf(run *judged, rate float64) {
+	run.Workload["rate"], run.Workload["arrivals"] = fmt.Sprint(rate), workload.Constant
 	s := run.Nodes[1].Summary
-	s.Offered = &metrics.Offered{Arrivals: "poisson", OpsPerS: 1000, Ops: 10_000}
+	s.Offered = &metrics.Offered{Arrivals: workload.Constant, OpsPerS: rate, RunOpsPerS: rate, Ops: uint64(10 * rate), OpensNs: 5e9, ClosesNs: 15e9}
 	for i := range s.Workers {
-		s.Workers[i].Rounds.Arrivals = new(uint64(5000))
+		offer(s, i)
 	}
+}
+
+// longestCall sets the client's longest call in seconds.
+func longestCall(run *judged, seconds float64) {
+	s := run.Nodes[1].Summary
+	q, w := s.Latency[metrics.CallLatency], s.Stamps[metrics.CallLatency]
+	q.Max, w.LongestS = 1e6*seconds, seconds
+	s.Latency[metrics.CallLatency], s.Stamps[metrics.CallLatency], run.Latency[metrics.CallLatency] = q, w, q
+}
+
+// offer sets what a worker of an open loop says of its due times.
+func offer(s *metrics.Summary, worker int) {
+	r, digest := s.Workers[worker].Rounds, uint64(0)
+	arrivals := workload.NewArrivals(s.Offered.Arrivals, s.Offered.RunOpsPerS, 0, workload.Place{Nodes: 1, Worker: worker, Workers: len(s.Workers)})
+	due := make([]time.Duration, 20_000)
+	r.Offered = 0
+	for _, at := range due[:arrivals.Due(time.Duration(s.Offered.ClosesNs-1), due)] {
+		if int64(at) >= s.Offered.OpensNs {
+			if r.Offered++; r.Offered <= r.Ops {
+				digest = workload.Dues(digest, at)
+			}
+		}
+	}
+	r.Dues = fmt.Sprintf("%016x", digest)
 }
 
 // Every witness accuses beyond its bound and not within it, and names both figures.
@@ -102,6 +138,30 @@ func TestWitnesses(t *testing.T) {
 		{"a call out of range", func(p part) {
 			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Values, q.OutOfRange = 999, 1 })
 		}, ""},
+		{"calls of twice the time in the histogram's tail, of half of it before", func(p part) {
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.StdDev = 9000 })
+		}, "the histogram's latencies of calls spread by 9000.0 us about their mean, those of the workers' sums by 0.0 us"},
+		{"calls of half the time", func(p part) {
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Mean /= 2 })
+		}, "the histogram's mean latency of calls is 9500.0 us, that of the workers' sums 19000.0 us"},
+		{"calls capped", func(p part) {
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Max = 20_000 })
+		}, "the histogram's maximum latency of calls is 20000.0 us, that of the workers 30000.0 us"},
+		{"one call in another octave", func(p part) {
+			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Octaves = append(inOctave(14, 1), 999) })
+		}, "the histogram holds 1 calls of less than 16.384ms and at least half of that, the workers count 0"},
+		{"one call in another octave of the run's", func(p part) {
+			q := p.run.Latency[metrics.CallLatency]
+			q.Octaves = append(inOctave(14, 1), 999)
+			p.run.Latency[metrics.CallLatency] = q
+		}, "the histogram holds 1 calls of less than"},
+		{"calls stamped early", func(p part) { p.workers[1].Rounds.Mistaken = 7 }, "of 7 calls, the send was stamped too late or the reply too early"},
+		{"no stamps", func(p part) { p.client.Stamps = nil }, "that of the workers' sums 0.0 us"},
+		{"operations longer than their rounds", func(p part) {
+			q := metrics.Quantiles{Count: 1000, Values: 10_000, Mean: 40_000, Max: 6.1e6, Octaves: inOctave(16, 10_000)}
+			p.client.Latency[metrics.OpLatency], p.run.Latency[metrics.OpLatency] = q, q
+			p.client.Stamps[metrics.OpLatency] = metrics.Stamps{SumS: 400, SquaresS2: 16, LongestS: 6.1, Octaves: q.Octaves}
+		}, "the operations' latencies are those of rounds of 40.000 s together, the rounds in the window took 19.800 s"},
 		{"half of the operations out of the run's histogram", func(p part) {
 			p.run.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 5000}
 		}, "the histogram of operations holds 5000 of 10000"},
@@ -156,7 +216,7 @@ func TestWitnesses(t *testing.T) {
 		{"the interface carries too little", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9000 }, "the client's calls sent 100000 bytes in the window, its network interface eth1 90000"},
 		{"the interface carried a part before the window, as the longest call shows", func(p part) {
 			p.client.Usage.TxBytesPerS.Avg = 6000
-			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Max = 4e6 })
+			longestCall(p.run, 4)
 		}, ""},
 		{"the interface carries nearly all", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9600 }, ""},
 		{"no samples", func(p part) {
@@ -164,20 +224,30 @@ func TestWitnesses(t *testing.T) {
 			p.run.Nodes[1].Config.Flags["sample-every"] = "0s"
 		}, ""},
 		{"a call beyond its limit", func(p part) {
-			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Max = 11.1e6 })
+			longestCall(p.run, 11.1)
 		}, "a call took 11.100 s, -call-timeout is 10 s"},
 		{"a call at its limit", func(p part) {
-			latency(p.client, metrics.CallLatency, func(q *metrics.Quantiles) { q.Max = 10.9e6 })
+			longestCall(p.run, 10.9)
 		}, ""},
 		{"misses on one side", func(p part) { p.client.Total.Hits--; p.client.Peers[0].Counts.Hits-- }, "the client verified 18000 hits of server s0, which applied 18001 for it"},
 		{"calls on one side", func(p part) { p.client.Total.Calls--; p.client.Peers[0].Counts.Calls-- }, "the client verified 2001 calls of server s0, which applied 2002 for it"},
 		{"an open loop", func(p part) { openLoop(p.run) }, ""},
-		{"an open loop that forgot one", func(p part) { openLoop(p.run); p.client.Offered.Ops-- }, "9999 operations were due in the window, drawn again from the seed 10000"},
+		{"an open loop that forgot one", func(p part) { openLoop(p.run); p.client.Offered.Ops-- }, "9999 operations were due in the window, of its workers 10000"},
 		{"an open loop above its rate", func(p part) { openLoop(p.run); p.client.Offered.OpsPerS = 1010 }, "1010.0 ops/s were offered by one of 1 clients, -rate is 1000"},
 		{"fewer arrivals than the rate", func(p part) {
 			openLoop(p.run)
-			p.client.Offered.Ops, *p.workers[0].Rounds.Arrivals = 9300, 4300
+			p.client.Offered.Ops, p.workers[0].Rounds.Offered = 9300, 4300
 		}, "9300 operations were due in the window, the rate gives 10000"},
+		{"an open loop that forgot two of a worker", func(p part) {
+			openLoop(p.run)
+			p.workers[0].Rounds.Offered -= 2
+			p.workers[1].Rounds.Offered += 2
+		}, "operations of worker "},
+		{"an open loop of another seed", func(p part) { openLoop(p.run); p.workers[1].Rounds.Dues = p.workers[0].Rounds.Dues },
+			"the operations of worker 1 were not timed from when the seed says that they were due"},
+		{"an open loop of another law", func(p part) { openLoop(p.run); p.run.Workload["arrivals"] = workload.Poisson }, "drawn again from the seed"},
+		{"an open loop of another window", func(p part) { openLoop(p.run); p.client.Offered.OpensNs += 1e7 }, "due in a window of 9.990000 s, the client's has 10.000000 s"},
+		{"an open loop whose clients differ", func(p part) { openLoop(p.run); p.client.Offered.RunOpsPerS *= 2 }, "all together offered 2000.0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run := witnessed()
@@ -230,10 +300,11 @@ func TestTooShort(t *testing.T) {
 	} {
 		run := witnessed()
 		s := run.Nodes[1].Summary
-		s.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 10_000, Mean: mean}
-		for i := range s.Workers {
-			s.Workers[i].Rounds.OpS = 5000 * mean / 1e6
-		}
+		run.Workload["batch"] = "auto" // so that the rounds have no size
+		k := metrics.Octave(time.Duration(mean) * time.Microsecond)
+		s.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 10_000, Mean: mean, Max: mean, Octaves: inOctave(k, 10_000)}
+		run.Latency[metrics.OpLatency] = s.Latency[metrics.OpLatency]
+		s.Stamps[metrics.OpLatency] = metrics.Stamps{SumS: 1e4 * mean / 1e6, SquaresS2: 1e4 * mean * mean / 1e12, LongestS: mean / 1e6, Octaves: inOctave(k, 10_000)}
 		if got := run.verdict().String(); got != want {
 			t.Errorf("rounds of %v s: %s, want %s", mean/1e6, got, want)
 		}
@@ -274,14 +345,12 @@ func TestRoundsLongerThanTheWindow(t *testing.T) {
 // More than was due in the window is a backlog; less is saturated and stays VALID.
 func TestBacklog(t *testing.T) {
 	for due, want := range map[uint64]string{
-		9750:   "VALID",
+		9760:   "VALID",
 		9740:   "INVALID(BACKLOG: 10000 operations were answered in a window in which 9740 were due, 102.7 %: the others were due before it and late; want a longer warm-up, such as -warmup 10, or a lower -rate, c0)",
 		10_260: "VALID",
 	} {
 		run := witnessed()
-		openLoop(run)
-		s := run.Nodes[1].Summary
-		s.Offered.Ops, *s.Workers[0].Rounds.Arrivals = due, due-5000
+		openLoopOf(run, float64(due)/10)
 		if got := run.verdict().String(); got != want {
 			t.Errorf("%d due: %s, want %s", due, got, want)
 		}

@@ -2,6 +2,7 @@ package latency
 
 import (
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -12,7 +13,7 @@ import (
 // The range and precision of every latency histogram: 1 microsecond to 1 hour,
 // to three significant digits.
 const (
-	MaxLatency        = time.Hour
+	MaxLatency        = metrics.MaxLatency
 	minLatencyMicros  = 1
 	maxLatencyMicros  = int64(MaxLatency / time.Microsecond)
 	significantDigits = 3
@@ -36,6 +37,16 @@ func (d *Distribution) record(micros uint32, n uint32) {
 	if micros == outOfRange || d.RecordValues(int64(micros), int64(n)) != nil {
 		d.OutOfRange += uint64(n)
 	}
+}
+
+// octaves returns the number of values in each of metrics.Octave, without zeros at the end.
+func (d *Distribution) octaves() []uint64 {
+	var all [metrics.Octaves]uint64
+	all[0] = d.OutOfRange
+	for _, bar := range d.Distribution() {
+		all[bits.Len64(uint64(bar.From))] += uint64(bar.Count)
+	}
+	return metrics.TrimOctaves(all)
 }
 
 // Add adds the values of e to d.

@@ -19,7 +19,7 @@ func Samples(q float64) uint64 {
 // QuantilesOf returns the quantiles of d. samples is the number of independent samples
 // in d, the number of calls. A quantile that needs more is nil. There are no intervals.
 func QuantilesOf(d *Distribution, samples uint64) metrics.Quantiles {
-	q := metrics.Quantiles{Count: samples, Values: uint64(d.TotalCount()), Mean: d.Mean(), Max: float64(d.Max()), OutOfRange: d.OutOfRange}
+	q := metrics.Quantiles{Count: samples, Values: uint64(d.TotalCount()), Mean: d.Mean(), StdDev: d.StdDev(), Max: float64(d.Max()), OutOfRange: d.OutOfRange}
 	micros := func(share float64) float64 { return float64(d.ValueAtQuantile(100 * share)) }
 	for i, field := range [...]**float64{&q.P50, &q.P90, &q.P95, &q.P99, &q.P999, &q.P9999} {
 		share := metrics.QuantileShares[i]

@@ -80,16 +80,18 @@ func (l *Set) Quantiles() map[string]metrics.Quantiles {
 		case metrics.OpLatency, metrics.WaitLatency:
 			samples = calls // the operations of one call share its fate
 		}
-		if name == metrics.CallLatency || name == metrics.OpLatency || !d.empty() {
-			q := QuantilesOf(d, samples)
-			switch name {
-			case metrics.CallLatency:
-				q.CI95 = l.calls.intervals(d, samples)
-			case metrics.OpLatency:
-				q.CI95 = l.ops.intervals(d, samples)
-			}
-			quantiles[name] = q
+		witnessed := name == metrics.CallLatency || name == metrics.OpLatency
+		if d.empty() && !witnessed {
+			continue
 		}
+		q := QuantilesOf(d, samples)
+		switch name {
+		case metrics.CallLatency:
+			q.CI95, q.Octaves = l.calls.intervals(d, samples), d.octaves()
+		case metrics.OpLatency:
+			q.CI95, q.Octaves = l.ops.intervals(d, samples), d.octaves()
+		}
+		quantiles[name] = q
 	}
 	return quantiles
 }

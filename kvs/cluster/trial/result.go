@@ -34,6 +34,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 		}
 	}
 	run.WarmUp, run.Window, run.ValueKey = c.warmUp, c.window, c.values
+	run.Choice = fmt.Sprintf("%016x", newSecret())
 	run.Latency = c.latency.Window.Quantiles()
 	run.Check = c.together
 	run.Restart = c.restarted()
