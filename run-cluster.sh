@@ -2,6 +2,8 @@
 # Builds kvlab beside this script and runs the benchmark: ./run-cluster.sh --help
 set -euo pipefail
 
+[ "$(uname -s)" = Linux ] || { echo "run-cluster.sh: kvlab runs on Linux, not on $(uname -s): use a virtual machine, a container or a node of the cluster" >&2; exit 2; }
+
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 oldest=1.21 # the first Go that fetches a newer one by itself
 

@@ -38,3 +38,19 @@ func TestScriptWithoutHome(t *testing.T) {
 		}
 	}
 }
+
+// On another system run-cluster.sh says in one line, before it looks for anything, where it runs.
+func TestScriptElsewhere(t *testing.T) {
+	for _, system := range []string{"Darwin", "FreeBSD", "MINGW64_NT-10.0"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "uname"), []byte("#!/bin/sh\necho "+system+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("bash", "run-cluster.sh", "--help")
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if want := "run-cluster.sh: kvlab runs on Linux, not on " + system + ": use a virtual machine, a container or a node of the cluster\n"; err == nil || string(out) != want {
+			t.Errorf("%v: %q, want %q", err, out, want)
+		}
+	}
+}

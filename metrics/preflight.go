@@ -139,6 +139,7 @@ type Facts struct {
 	Governors      []string      `json:"governors"`                 // of the cores' frequencies, each once; none on most virtual machines
 	Data           Link          `json:"data"`                      // the interface that holds the data address
 	Control        Link          `json:"control"`                   // the interface of the control network
+	Others         []string      `json:"others,omitempty"`          // addresses on neither the control network's interface nor loopback
 	ControlGuessed bool          `json:"control_guessed,omitempty"` // Control is the default route's: the testbed names none
 	Ports          []Port        `json:"ports"`                     // those that servers are to listen on
 	OpenFilesLimit uint64        `json:"open_files_limit"`          // RLIMIT_NOFILE's hard limit, to which Go programs raise theirs

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,19 +129,22 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 
 // nodeFlags defines the flags that name the nodes and say how to reach them.
 func (c *Config) nodeFlags(fs *flag.FlagSet) {
-	fs.Func("nodes", "comma-separated `names` of nodes to reach by ssh; the first ones serve", func(text string) error {
+	fs.Func("nodes", "comma-separated `names` of nodes to reach by ssh, as [user@]host[:port]; the first ones serve", func(text string) error {
 		c.Nodes = strings.Split(text, ",")
-		for i, name := range c.Nodes {
-			if err := nodes.CheckName(name); err != nil {
+		listed := make(map[string]bool)
+		for _, text := range c.Nodes {
+			node, err := nodes.Named(text)
+			if err != nil {
 				return err
 			}
-			if slices.Contains(c.Nodes[:i], name) {
-				return fmt.Errorf("%s is listed twice", name)
+			if listed[node.Name] {
+				return fmt.Errorf("%s is listed twice", node.Name)
 			}
+			listed[node.Name] = true
 		}
 		return nil
 	})
-	fs.StringVar(&c.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]")
+	fs.StringVar(&c.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]; or CloudLab's manifest")
 	fs.BoolVar(&c.Local, "local", false, "run every node as a process on this machine")
 	fs.BoolVar(&c.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside of one")
 	fs.IntVar(&c.Lab.Hosts, "virtual", 0, "make a cluster of this `number` of hosts on this machine, each with its own network and sshd, and run on it; needs root")

@@ -97,7 +97,7 @@ func startSSHCluster(t *testing.T) sshCluster {
 		fmt.Fprintf(&hosts, "%s addr=%s.%d\n", name, network, first+i)
 	}
 	// The key exchange and the cipher are those that take the least time.
-	fmt.Fprintf(&config, "Host *\n  HostName 127.0.0.1\n  User %s\n  IdentityFile %s/user\n  IdentitiesOnly yes\n  UserKnownHostsFile %s/known\n  StrictHostKeyChecking yes\n  KexAlgorithms curve25519-sha256\n  Ciphers aes128-gcm@openssh.com\n", me.Username, dir, dir)
+	fmt.Fprintf(&config, "Host *\n  HostName 127.0.0.1\n  User %s\n  IdentityFile %s/user\n  IdentitiesOnly yes\n  UserKnownHostsFile %s/known\n  StrictHostKeyChecking yes\n  KexAlgorithms curve25519-sha256\n  Ciphers aes128-gcm@openssh.com\n  RequestTTY yes\n  RemoteCommand sh -l\n", me.Username, dir, dir)
 	cluster := sshCluster{config: filepath.Join(dir, "config"), hosts: filepath.Join(dir, "hosts")}
 	for path, text := range map[string]string{cluster.config: config.String(), cluster.hosts: hosts.String(), filepath.Join(dir, "known"): known.String()} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"os/user"
@@ -55,6 +56,7 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	if f.Control, f.ControlGuessed, err = m.control(); err != nil {
 		return f, err
 	}
+	f.Others = addressesBut(f.Control.Name)
 	host := tune.New("/", f.Data.Name)
 	if f.Restored, err = host.Recover(); err != nil {
 		f.Restored = append(f.Restored, err.Error())
@@ -72,6 +74,24 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	}
 	f.Processes = m.programs(f.Folder)
 	return f, nil
+}
+
+// addressesBut returns this machine's IPv4 addresses that others may reach, but for those of one
+// interface.
+func addressesBut(name string) (addresses []string) {
+	interfaces, _ := net.Interfaces() // it only helps to advise
+	for _, i := range interfaces {
+		on, err := i.Addrs()
+		if err != nil || i.Name == name || i.Flags&net.FlagUp == 0 {
+			continue
+		}
+		for _, a := range on {
+			if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+				addresses = append(addresses, n.IP.String())
+			}
+		}
+	}
+	return addresses
 }
 
 // governors returns the frequency governors of the cores, each once, sorted

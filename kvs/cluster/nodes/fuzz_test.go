@@ -73,7 +73,7 @@ func FuzzTestbed(f *testing.F) {
 				}
 			}
 		}
-		if nodes, err := parseManifest(answer); err == nil {
+		if nodes, err := parseManifest(answer, false); err == nil {
 			for _, n := range nodes {
 				if n.Way.To != n.Name {
 					t.Fatalf("%+v", n)

@@ -1,7 +1,10 @@
 package nodes
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"regexp"
 	"strings"
@@ -13,6 +16,15 @@ const hostsForm = "name [ssh=user@host[:port]] [addr=DATA-ADDRESS]"
 // sshDestination matches [user@]host[:port]. An IPv6 host is in brackets.
 var sshDestination = regexp.MustCompile(`^((?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][A-Za-z0-9._-]*))(?::([0-9]{1,5}))?$`)
 
+// destination splits [user@]host[:port].
+func destination(text string) (to, port string, ok bool) {
+	parts := sshDestination.FindStringSubmatch(text)
+	if parts == nil {
+		return "", "", false
+	}
+	return strings.NewReplacer("[", "", "]", "").Replace(parts[1]), parts[2], true
+}
+
 // dataAddressForm matches an IP address or a host name.
 var dataAddressForm = regexp.MustCompile(`^[0-9A-Za-z:][0-9A-Za-z:._-]*$`)
 
@@ -22,7 +34,18 @@ func readHostsFile(path string) ([]Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--hosts: %w", err)
 	}
-	return parseHosts(string(text), path)
+	plain := strings.TrimPrefix(string(text), "\ufeff") // a byte-order mark
+	if strings.HasPrefix(strings.TrimSpace(plain), "<") {
+		found, err := parseManifest([]byte(plain), true)
+		if err == nil && len(found) == 0 {
+			err = errors.New("no node in it")
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		return found, err
+	}
+	return parseHosts(plain, path)
 }
 
 // parseHosts reads nodes, one on each line. A # begins a comment. Errors name the file and
@@ -54,8 +77,56 @@ func parseHosts(text, file string) ([]Node, error) {
 	return nodes, nil
 }
 
+// rightForm returns the line that says what one of another tool's form says; "" of none that
+// is known: Ansible's inventories, MPI's and Slurm's host lists, /etc/hosts, and ssh's own.
+func rightForm(fields []string) string {
+	first, rest := fields[0], fields[1:]
+	user, port, to := "", "", ""
+	for _, field := range rest {
+		name, value, _ := strings.Cut(field, "=")
+		switch strings.TrimPrefix(name, "ansible_ssh_") {
+		case "ansible_user", "user":
+			user = value + "@"
+		case "ansible_port", "port":
+			port = ":" + value
+		case "ansible_host", "host":
+			to = value
+		}
+	}
+	_, notAddress := netip.ParseAddr(first)
+	brackets := nodeRange.FindStringSubmatch(first)
+	parts := sshDestination.FindStringSubmatch(first)
+	switch {
+	case strings.HasPrefix(first, "[") && strings.HasSuffix(first, "]"):
+		return "one node a line, without the inventory's groups"
+	case brackets != nil:
+		return fmt.Sprintf("a line for each: %s%s%s, ...", brackets[1], brackets[2], brackets[3])
+	case user+port+to != "":
+		return first + " ssh=" + user + cmp.Or(to, first) + port
+	case notAddress == nil && len(rest) > 0 && validName.MatchString(rest[0]):
+		return rest[0] + " addr=" + first
+	case parts != nil && (strings.Contains(first, "@") || parts[2] != ""):
+		_, host, ok := strings.Cut(parts[1], "@")
+		if !ok {
+			host = parts[1]
+		}
+		return host + " ssh=" + first
+	case len(rest) > 0 && slotsField.MatchString(rest[0]):
+		return first
+	}
+	return ""
+}
+
+var (
+	nodeRange  = regexp.MustCompile(`^([A-Za-z0-9._-]*)\[([0-9]+)[-,:][0-9,:-]*\](.*)$`) // node[2-3]
+	slotsField = regexp.MustCompile(`^(max[-_])?slots=`)
+)
+
 func parseHost(fields []string) (Node, error) {
 	node := Node{Name: fields[0], Way: Way{Kind: SSH, To: fields[0]}}
+	if right := rightForm(fields); right != "" {
+		return node, fmt.Errorf("%q: want %s; the form is %s", strings.Join(fields, " "), right, hostsForm)
+	}
 	if err := CheckName(node.Name); err != nil {
 		return node, fmt.Errorf("%w; the form is %s", err, hostsForm)
 	}
@@ -63,11 +134,10 @@ func parseHost(fields []string) (Node, error) {
 		key, value, _ := strings.Cut(field, "=")
 		switch key {
 		case "ssh":
-			parts := sshDestination.FindStringSubmatch(value)
-			if parts == nil {
+			var ok bool
+			if node.Way.To, node.Way.Port, ok = destination(value); !ok {
 				return node, fmt.Errorf("ssh=%s: the form is ssh=[user@]host[:port]", value)
 			}
-			node.Way.To, node.Way.Port = strings.NewReplacer("[", "", "]", "").Replace(parts[1]), parts[2]
 		case "addr":
 			if !dataAddressForm.MatchString(value) {
 				return node, fmt.Errorf("addr=%s: needs an IP address or a host name, without a port", value)

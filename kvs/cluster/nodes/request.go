@@ -1,10 +1,13 @@
 package nodes
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Request selects the nodes, from the command line.
 type Request struct {
-	Nodes     []string // names to reach by ssh, or nodes of the Slurm job
+	Nodes     []string // [user@]host[:port] to reach by ssh, or nodes of the Slurm job
 	HostsFile string   // a file that describes the nodes
 	Local     bool     // only processes on this machine
 	Slurm     bool     // the nodes of the Slurm job that the launcher is part of
@@ -34,8 +37,25 @@ func (r Request) named() ([]Node, error) {
 		return readHostsFile(r.HostsFile)
 	}
 	var nodes []Node
-	for _, name := range r.Nodes {
-		nodes = append(nodes, Node{Name: name, Way: Way{Kind: SSH, To: name}})
+	for _, text := range r.Nodes {
+		node, err := Named(text)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, node)
 	}
 	return nodes, nil
+}
+
+// Named returns the node that a command line names, as [user@]host[:port].
+func Named(text string) (Node, error) {
+	to, port, ok := destination(text)
+	_, name, hasUser := strings.Cut(to, "@")
+	if !hasUser {
+		name = to
+	}
+	if !ok {
+		name = text
+	}
+	return Node{Name: name, Way: Way{Kind: SSH, To: to, Port: port}}, CheckName(name)
 }

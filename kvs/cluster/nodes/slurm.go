@@ -66,7 +66,7 @@ func (s Slurm) named(ctx context.Context, named []Node) ([]Node, error) {
 	}
 	for line := range strings.Lines(facts) {
 		for i := range nodes {
-			if slurmField(line, "NodeName") == nodes[i].Name {
+			if name := slurmField(line, "NodeName"); name == nodes[i].Name || slurmField(line, "NodeHostName") == nodes[i].Name {
 				nodes[i].Addr = slurmField(line, "NodeAddr")
 			}
 		}
@@ -85,6 +85,11 @@ func (s Slurm) choose(nodes, named []Node) ([]Node, error) {
 	var chosen []Node
 	for _, n := range named {
 		i := slices.IndexFunc(nodes, func(node Node) bool { return node.Name == n.Name })
+		if i < 0 { // one of both names may have a domain
+			i = slices.IndexFunc(nodes, func(node Node) bool {
+				return strings.HasPrefix(node.Name, n.Name+".") || strings.HasPrefix(n.Name, node.Name+".")
+			})
+		}
 		if i < 0 {
 			return nil, fmt.Errorf("--slurm: node %s is not in Slurm job %s, which has %s", n.Name, s.Job, s.NodeList)
 		}

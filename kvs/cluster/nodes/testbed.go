@@ -27,7 +27,7 @@ func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 		parse             func([]byte) ([]Node, error)
 	}{
 		{t.Tmcc, "hostnames", parseHostnames},
-		{t.GeniGet, "manifest", parseManifest},
+		{t.GeniGet, "manifest", func(answer []byte) ([]Node, error) { return parseManifest(answer, false) }},
 	}
 	for _, a := range ask {
 		path, err := exec.LookPath(a.program)
@@ -38,11 +38,27 @@ func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w (name the nodes with --nodes or --hosts, or use --local)", path, a.question, err)
 		}
+		if a.program == t.Tmcc && len(nodes) > 1 {
+			nodes = t.withoutPseudo(ctx, nodes)
+		}
 		if len(nodes) > 1 {
 			return nodes, nil
 		}
 	}
 	return nil, nil
+}
+
+// withoutPseudo leaves out what the manifest, if it can be had, says is no machine: Emulab's
+// client names it like one.
+func (t Testbed) withoutPseudo(ctx context.Context, nodes []Node) []Node {
+	answer, err := Ask(ctx, t.GeniGet, "manifest")
+	if err != nil {
+		return nodes
+	}
+	m, err := readManifest([]byte(answer))
+	return slices.DeleteFunc(nodes, func(node Node) bool {
+		return err == nil && slices.ContainsFunc(m.Nodes, func(n manifestNode) bool { return n.ClientID == node.Name && m.pseudo(n) })
+	})
 }
 
 func askTestbed(ctx context.Context, path, question string, parse func([]byte) ([]Node, error)) ([]Node, error) {
@@ -110,32 +126,109 @@ func parseHostnames(answer []byte) ([]Node, error) {
 }
 
 // parseManifest reads `geni-get manifest`, a GENI v3 RSpec: each node's client_id, and the
-// first stated address of its interfaces on an experiment network.
-func parseManifest(answer []byte) ([]Node, error) {
-	var manifest struct {
-		Nodes []struct {
-			ClientID   string `xml:"client_id,attr"`
-			Interfaces []struct {
-				IPs []struct {
-					Address string `xml:"address,attr"`
-				} `xml:"ip"`
-			} `xml:"interface"`
-		} `xml:"node"`
-	}
-	if err := xml.NewDecoder(bytes.NewReader(answer)).Decode(&manifest); err != nil {
-		return nil, fmt.Errorf("read the manifest: %w", err)
+// first stated address of its interfaces on an experiment network. Of a manifest that a user
+// brings it takes the way to log in from elsewhere, too. Datasets, which have nodes there, and
+// the links to them are left out.
+func parseManifest(answer []byte, login bool) ([]Node, error) {
+	all, err := readManifest(answer)
+	if err != nil {
+		return nil, err
 	}
 	var nodes []Node
-	for _, n := range manifest.Nodes {
+	skip := all.ofPseudo()
+	for _, n := range all.Nodes {
+		if all.pseudo(n) {
+			continue
+		}
 		node := Node{Name: n.ClientID, Way: Way{Kind: SSH, To: n.ClientID}}
+		if login && n.Login.Host != "" {
+			node.Way.To, node.Way.Port = n.Login.Host, n.Login.Port
+			if n.Login.User != "" {
+				node.Way.To = n.Login.User + "@" + n.Login.Host
+			}
+		}
 		for _, i := range n.Interfaces {
 			for _, ip := range i.IPs {
-				node.Addr = cmp.Or(node.Addr, ip.Address)
+				if !skip[i.ClientID] {
+					node.Addr = cmp.Or(node.Addr, ip.Address)
+				}
 			}
+		}
+		if _, _, ok := destination(node.Way.To); !ok {
+			return nil, fmt.Errorf("node %s: %q is no host to log in to", n.ClientID, node.Way.To)
+		}
+		if err := CheckName(node.Name); err != nil {
+			return nil, err
 		}
 		nodes = append(nodes, node)
 	}
 	return nodes, nil
+}
+
+// manifest is what is read of an RSpec.
+type manifest struct {
+	Nodes []manifestNode `xml:"node"`
+	Links []struct {
+		Interfaces []struct {
+			ClientID string `xml:"client_id,attr"`
+		} `xml:"interface_ref"`
+	} `xml:"link"`
+}
+
+type manifestNode struct {
+	ClientID string `xml:"client_id,attr"`
+	Sliver   struct {
+		Name string `xml:"name,attr"`
+	} `xml:"sliver_type"`
+	Interfaces []struct {
+		ClientID string `xml:"client_id,attr"`
+		IPs      []struct {
+			Address string `xml:"address,attr"`
+		} `xml:"ip"`
+	} `xml:"interface"`
+	Login struct {
+		Host string `xml:"hostname,attr"`
+		Port string `xml:"port,attr"`
+		User string `xml:"username,attr"`
+	} `xml:"services>login"`
+}
+
+// pseudoSlivers are the types of nodes on which nothing runs: datasets, delays and switches.
+var pseudoSlivers = []string{"emulab-blockstore", "delay", "bridge", "switch"}
+
+// pseudo reports whether nothing runs on a node: where others have a login it has none, or its
+// type says so.
+func (m manifest) pseudo(n manifestNode) bool {
+	logins := slices.ContainsFunc(m.Nodes, func(n manifestNode) bool { return n.Login.Host != "" })
+	return logins && n.Login.Host == "" || slices.Contains(pseudoSlivers, n.Sliver.Name)
+}
+
+// ofPseudo returns the interfaces of links that lead to a pseudo-node's.
+func (m manifest) ofPseudo() map[string]bool {
+	skip := make(map[string]bool)
+	for _, n := range m.Nodes {
+		for _, i := range n.Interfaces {
+			skip[i.ClientID] = m.pseudo(n)
+		}
+	}
+	for _, l := range m.Links {
+		leads := false
+		for _, i := range l.Interfaces {
+			leads = leads || skip[i.ClientID]
+		}
+		for _, i := range l.Interfaces {
+			skip[i.ClientID] = leads || skip[i.ClientID]
+		}
+	}
+	return skip
+}
+
+func readManifest(answer []byte) (m manifest, err error) {
+	decoder := xml.NewDecoder(bytes.NewReader(answer))
+	if err = decoder.Decode(&m); err != nil {
+		err = fmt.Errorf("read the manifest: %w", err)
+	}
+	return m, err
 }
 
 // nameNumber splits a node's name before the number at its end.

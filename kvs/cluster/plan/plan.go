@@ -56,7 +56,8 @@ func Make(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
 	for i := len(found); plan.Local && i < spec.nodes(); i++ {
 		found = append(found, nodes.Node{Name: fmt.Sprintf("node%d", i), Addr: "127.0.0.1"})
 	}
-	used := make(map[netip.Addr]int) // servers on each address
+	used := make(map[netip.Addr]int)           // servers on each address
+	holders := make(map[netip.Addr]nodes.Node) // of each address
 	for _, seats := range []struct {
 		role                  metrics.Role
 		first, count, perNode int
@@ -70,6 +71,10 @@ func Make(ctx context.Context, spec Spec, found []nodes.Node) (Plan, error) {
 			if err != nil {
 				return plan, err
 			}
+			if other, ok := holders[addr]; ok && other.Name != node.Name && !plan.Local {
+				return plan, fmt.Errorf("nodes %s and %s have one data address, %s: each needs its own on the network between them, as addr= in a --hosts file", other.Name, node.Name, addr)
+			}
+			holders[addr] = node
 			place := Place{Node: node, Name: node.Name, Role: seats.role, Data: addr.String()}
 			if seats.perNode > 1 {
 				place.Name += fmt.Sprintf("-%d", i%seats.perNode)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
@@ -114,7 +115,20 @@ func (a *assessment) network(m *machine) {
 	if a.needs.Public {
 		grade = metrics.Warn
 	}
-	a.add(m, grade, "data", "the data address %s is on %s, %s", m.place.Data, control, whose)
+	right := ""
+	for _, address := range m.Facts.Others {
+		right += fmt.Sprintf("; want the line %q in a --hosts file", strings.Join(format.NonEmpty(m.place.Node.Name, sshOf(m.place.Node), "addr="+address), " "))
+	}
+	a.add(m, grade, "data", "the data address %s is on %s, %s%s", m.place.Data, control, whose, right)
+}
+
+// sshOf is the field of a line of a --hosts file that says how a node is reached; "" if its name
+// does.
+func sshOf(n nodes.Node) string {
+	if n.Way.Kind != nodes.SSH || n.Way.To == n.Name && n.Way.Port == "" {
+		return ""
+	}
+	return strings.TrimSuffix("ssh="+n.Way.To+":"+n.Way.Port, ":")
 }
 
 // port assesses a server's listen address.

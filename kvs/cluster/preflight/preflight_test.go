@@ -120,6 +120,9 @@ func TestFindings(t *testing.T) {
 			*b.ClockBefore = metrics.ClockOffset{OffsetS: 2, BoundS: 2}
 		}, ""},
 		{"control", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Control.Name = "eno1d1" }, "fail data is on eno1d1, the control network's"},
+		{"control, with what to paste", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
+			b.Facts.Control.Name, b.Facts.Others, b.place.Way = "eno1d1", []string{"10.10.1.2"}, nodes.Way{Kind: nodes.SSH, To: "me@pc2", Port: "22"}
+		}, `fail data want the line "b ssh=me@pc2:22 addr=10.10.1.2" in a --hosts file`},
 		{"control, guessed", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
 			b.Facts.Control.Name, b.Facts.ControlGuessed = "eno1d1", true
 		}, "warn data default route"},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +17,38 @@ import (
 	"kvlab/metrics/format"
 )
 
-// converse executes a command on the node and returns its answers, the lines that begin
+// An sshd with many logins under way refuses further ones before it says who it is
+// (MaxStartups in sshd_config(5)). Such a connection has done nothing, and is tried again.
+const (
+	refusedTries = 6
+	refusedPause = 300 * time.Millisecond // after the first; it doubles
+)
+
+// refusedLogin matches what ssh says of a connection that sshd has closed at its start.
+var refusedLogin = regexp.MustCompile(`kex_exchange_identification: |Connection (closed|reset) by .* port |Not allowed at this time|Exceeded MaxStartups`)
+
+// converse is a conversation that is begun again if the node's sshd refuses it.
+func (r *Runner) converse(ctx context.Context, place plan.Place, script string, program io.Reader, command ...string) (answer map[string]string, err error) {
+	pause := refusedPause
+	for try := 1; ; try++ {
+		answer, err = r.converseOnce(ctx, place, script, program, command...)
+		if err == nil || try == refusedTries || place.Way.Kind != nodes.SSH || !refusedLogin.MatchString(err.Error()) {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return answer, err
+		case <-time.After(pause + rand.N(pause)): // others are refused, too
+		}
+		pause *= 2
+	}
+}
+
+// converseOnce executes a command on the node and returns its answers, the lines that begin
 // with "kvlab", by their second word. It ignores other lines, which a login shell's
 // start-up files print. The command reads script, and after its answer "send" the
 // program, which may be nil.
-func (r *Runner) converse(ctx context.Context, place plan.Place, script string, program io.Reader, command ...string) (map[string]string, error) {
+func (r *Runner) converseOnce(ctx context.Context, place plan.Place, script string, program io.Reader, command ...string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)

@@ -27,7 +27,8 @@ func (s ssh) Command(ctx context.Context, node nodes.Node, words ...string) *exe
 	args := []string{"-T", "-x", "-a",
 		"-o", "BatchMode=yes", "-o", "ConnectTimeout=5",
 		"-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3",
-		"-o", "ControlPath=none", "-o", "ClearAllForwardings=yes"}
+		"-o", "ControlPath=none", "-o", "ClearAllForwardings=yes",
+		"-o", "RemoteCommand=none", "-o", "RequestTTY=no"} // which a user's configuration may set
 	if s.config == "" {
 		args = append(args, "-o", "StrictHostKeyChecking=accept-new")
 	} else {

@@ -175,3 +175,28 @@ func TestLoginThatHangs(t *testing.T) {
 		})
 	}
 }
+
+// A connection that a busy sshd refuses at its start is made again; one that it refuses for
+// another reason is not.
+func TestRefusedLogins(t *testing.T) {
+	for _, test := range []struct {
+		says string
+		want int // connections
+	}{
+		{"kex_exchange_identification: Connection closed by remote host", 3},
+		{"Connection reset by 10.0.0.1 port 22", 3},
+		{"Not allowed at this time", 3},
+		{"me@node1: Permission denied (publickey).", 1},
+	} {
+		tried := filepath.Join(t.TempDir(), "tried")
+		ssh := script(t, "ssh", "echo >>'"+tried+"'\n[ $(wc -l <'"+tried+"') -lt 3 ] && { echo '"+test.says+"' >&2; exit 255; }\n"+fakeSSH)
+		r := New(Programs{SSH: ssh}, plan.Programs{})
+		answer, err := r.converse(t.Context(), plan.Place{Node: nodes.Node{Name: "n", Way: nodes.Way{Kind: nodes.SSH, To: "n"}}}, "echo kvlab said $0", nil, "sh", "-s")
+		if (err == nil && strings.HasPrefix(answer["said"], "sh")) != (test.want > 1) {
+			t.Errorf("%s: answer %q, %v", test.says, answer, err)
+		}
+		if text, _ := os.ReadFile(tried); len(text) != test.want {
+			t.Errorf("%s: %d connections, want %d", test.says, len(text), test.want)
+		}
+	}
+}
