@@ -150,6 +150,9 @@ func (c *client) connect(ctx context.Context) error {
 	if err := c.generator.Connect(ctx); err != nil {
 		return err
 	}
+	if err := c.generator.CheckLeft(ctx); err != nil {
+		return err
+	}
 	name, peer := "lo", c.config.Addresses()[0]
 	if c.reporter.SetInterface(name); driver.Network(peer) != "unix" {
 		var err error

@@ -133,6 +133,34 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// A second run that inserts is refused before its load while the keys of the first are there, and
+// told what to do; it is VALID with keys of its own, or in the emptied store. The first leaves no
+// trace in a run that does not insert.
+func TestEarlierKeys(t *testing.T) {
+	inCI(t)
+	t.Parallel()
+	redis, port := redistest.Start(t), strconv.Itoa(redistest.Free(t))
+	startMemcached(t, "tcp", "127.0.0.1:"+port, "-l", "127.0.0.1", "-p", port)
+	for target, flush := range map[string]func(){
+		"redis://" + redis.Addr:         func() { redis.Do("FLUSHALL") },
+		"memcached://127.0.0.1:" + port: nil, // it counts what flush_all flushed when it is written again
+	} {
+		inserts := []string{"--target", target, "--workload", "YCSB-D"}
+		measure(t, inserts...)
+		measure(t, "--target", target, "--workload", "YCSB-A")
+		out, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--secs", "1")...).CombinedOutput()
+		said := strings.Join(strings.Fields(string(out)), " ")
+		if err == nil || !strings.Contains(said, "the store holds keys of an earlier run") || !strings.Contains(said, "--key-prefix") || !strings.Contains(said, "FLUSHALL") || strings.Contains(said, "phase load") {
+			t.Errorf("%s: %v\n%s", target, err, out)
+		}
+		measure(t, append(inserts, "--key-prefix", "second-")...)
+		if flush != nil {
+			flush()
+			measure(t, inserts...)
+		}
+	}
+}
+
 // exporter asks a Redis what monitoring, a health check and a sentinel ask, until stop is closed.
 func exporter(t *testing.T, address string, stop <-chan struct{}) {
 	conn, err := net.Dial("tcp", address)
