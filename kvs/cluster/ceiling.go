@@ -68,10 +68,7 @@ func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at con
 	if known, ok := known[key]; ok {
 		return known
 	}
-	run, err := tryCeiling(ctx, plan, kind, kind.Lengths(0), setup)
-	if call := kind.LongCalls(run); call > 0 && err == nil {
-		run, _ = tryCeiling(ctx, plan, kind, kind.Lengths(call), setup)
-	}
+	run, _ := tryCeiling(ctx, plan, kind, kind.Lengths(), setup)
 	known[key] = ceilingTrial(run)
 	return known[key]
 }
@@ -108,7 +105,7 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, le
 	}
 	run = metrics.Run{ID: dir.ID(), Started: time.Now()}
 	led := trial.New(trial.Setup{
-		Plan: plan, Dir: dir, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Stderr: of.Stderr, Preflight: of.Preflight,
+		Plan: plan, Dir: dir, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Preflight: of.Preflight,
 		Show: func(s trial.Status) {
 			if of.Show != nil {
 				s.Phase = "ceiling, " + kind.Name

@@ -186,7 +186,7 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
 	fs.StringVar(&t.server, "server-args", "", "arguments for every server, in one `string`, quoted as for a shell")
 	fs.StringVar(&t.client, "client-args", "", "arguments for every client, in one `string`, quoted as for a shell")
-	parsed(fs, &s.Secs, "secs", "length of the measured window in `seconds` (default: the client's -secs)", plan.ParseCount)
+	parsed(fs, &s.Secs, "secs", "least length of the measured window in `seconds` (default: the client's -secs)", plan.ParseCount)
 	fs.BoolVar(&s.Symmetric, "symmetric", s.Symmetric, "every node both serves and loads; such a run compares only with its like")
 	parsed(fs, &s.ServersPerNode, "servers-per-node", "`number` of servers on each node that serves (default 1)", plan.ParseCount)
 	parsed(fs, &s.ClientsPerNode, "clients-per-node", "`number` of clients on each node that loads (default 1)", plan.ParseCount)

@@ -17,14 +17,11 @@ const nullEngine = "null"
 
 // A ceiling's window is a tenth of the run's, within these bounds. Its warm-up serves
 // caches and connections only. Two digits of one figure are enough, and the run waits
-// for it. Both are longer where the ceiling's own calls are, because a window of few calls
-// counts some that it does not contain.
+// for it. Its rounds may lengthen both.
 const (
 	shortestCeiling = 500 * time.Millisecond
 	longestCeiling  = time.Second
 	ceilingWarmUp   = 300 * time.Millisecond
-	callsToWarmUp   = 2
-	callsToMeasure  = 10
 
 	longestRepeat = 5 * time.Second // the longest window of a ceiling that is measured again
 )
@@ -46,11 +43,8 @@ type Overlay struct {
 	run        time.Duration // the run's own window; 0 or less if unknown
 }
 
-// Lengths returns the client arguments that set the ceiling's warm-up and window, if a
-// call takes this long; 0 if it is not known.
-func (o Overlay) Lengths(call time.Duration) []string {
-	return lengths(max(ceilingWarmUp, callsToWarmUp*call), max(ceilingWindow(o.run), callsToMeasure*call))
-}
+// Lengths returns the client arguments that set the ceiling's warm-up and window.
+func (o Overlay) Lengths() []string { return lengths(ceilingWarmUp, ceilingWindow(o.run)) }
 
 // Again returns the lengths of a second measurement, for a ceiling below the run's result:
 // those of the run, up to 5 s.
@@ -60,20 +54,6 @@ func (o Overlay) Again() []string {
 
 func lengths(warmUp, window time.Duration) []string {
 	return []string{fmt.Sprintf("-warmup=%g", warmUp.Seconds()), fmt.Sprintf("-secs=%g", window.Seconds())}
-}
-
-// LongCalls returns the length of a call in a ceiling's run whose window held too few of
-// them; 0 if they were enough, or if the run does not say it. No operation at all means
-// calls as long as the run's own window.
-func (o Overlay) LongCalls(run metrics.Run) time.Duration {
-	call := time.Duration(run.Latency[metrics.CallLatency].Mean * float64(time.Microsecond))
-	if run.Ops == 0 && o.run > 0 {
-		call = o.run / callsToMeasure
-	}
-	if callsToMeasure*call <= ceilingWindow(o.run) {
-		return 0
-	}
-	return call
 }
 
 // change holds the flags that a ceiling removes from a command line, and the arguments

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"kvlab/kvs"
+	"kvlab/kvs/driver"
 	"kvlab/metrics"
 )
 
@@ -144,5 +146,49 @@ func TestOpenLoopEndsWithItsWindow(t *testing.T) {
 		return g.Measure(context.Background(), func(metrics.Phase) error { return nil })
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// slowed is a conn whose calls take some time.
+type slowed struct {
+	driver.Conn
+	takes time.Duration
+}
+
+func (c slowed) Wait(call *kvs.Call) error {
+	<-time.After(c.takes)
+	return c.Conn.Wait(call)
+}
+
+// The launcher hears how long the rounds take when all workers have made three, however
+// short the warm-up is, and decides the window's length, without a warm-up in the window.
+// No count depends on when it is decided.
+func TestWindowLength(t *testing.T) {
+	t.Parallel()
+	const takes, length = 150 * time.Millisecond, 900 * time.Millisecond
+	for _, warmUp := range []time.Duration{0, 100 * time.Millisecond} {
+		g := settling(t, func(c *Config) { c.WarmUp, c.InFlight = warmUp, 2 })
+		everyConn(func(_ *worker, conn driver.Conn) driver.Conn { return slowed{conn, takes} })(g)
+		g.Settle = func(_ context.Context, round time.Duration) (time.Time, time.Duration, error) {
+			if round < takes || !g.warm() {
+				t.Errorf("warm-up of %v: asked with rounds of %v, want %v or more, and three of each worker", warmUp, round, takes)
+			}
+			return time.Time{}, length + round, nil
+		}
+		if err := within(t, "Measure", func() error {
+			return g.Measure(context.Background(), func(metrics.Phase) error { return nil })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		s := g.Summary()
+		sums := s.Workers[0].Rounds
+		if s.WindowLengthS <= length.Seconds() || s.InWindow.Ops() == 0 || sums.BusyS > 2*1.01*s.WindowLengthS || sums.Across > 0 {
+			t.Errorf("warm-up of %v: a window of %v s, %d operations, sums %+v", warmUp, s.WindowLengthS, s.InWindow.Ops(), sums)
+		}
+		for _, w := range s.Workers {
+			if w.Drawn+w.Loaded != w.Verified {
+				t.Errorf("%d operations drawn, %d verified, %d of the load", w.Drawn, w.Verified, w.Loaded)
+			}
+		}
 	}
 }

@@ -213,6 +213,12 @@ var mutants = []mutant{
 		edits:  []edit{{round, "		w.carried = w.carried.Add(checked.Bytes)\n", "		w.carried = w.carried.Add(checked.Bytes)\n		if planted(\"the workers count 3 % too much in the window\") && w.window[i].Calls%33 == 0 {\n			w.window[i] = w.window[i].Add(checked.Counts)\n		}\n"}},
 		reason: "replies in the window",
 	},
+	{ // the audit waits for it: no verdict may take its reads for the window's
+		name: "a server enters the drain 0.3 s late",
+		edits: []edit{{"kvs/server/server.go", "	\"sync\"\n", "	\"sync\"\n	\"time\"\n"},
+			{"kvs/server/server.go", "			err := enter(c.Phase)\n", "			if planted(\"a server enters the drain 0.3 s late\") && c.Phase == metrics.Drain {\n				time.Sleep(300 * time.Millisecond)\n			}\n			err := enter(c.Phase)\n"}},
+		client: "-workload mix -inserts 0.3 -batch 64", args: "--server-args -engine=btree",
+	},
 	{
 		name:   "the window is 10 % longer than it says",
 		edits:  []edit{{closedLoop, "	closes := opens.Add(length)\n", "	closes := opens.Add(length)\n	if planted(\"the window is 10 % longer than it says\") {\n		closes = closes.Add(length / 10)\n	}\n	if planted(\"the window opens 0.3 s before it says\") {\n		opens = opens.Add(-300 * time.Millisecond)\n	}\n"}},

@@ -32,7 +32,7 @@ func (c *Controller) fitLink() error {
 	bytes := calls * call / 2
 	took := time.Duration(float64(8*bytes) / float64(bitsPerS) * float64(time.Second))
 	why := fmt.Sprintf("a link of %g Gb/s carries the %d MB of %d calls in %.0f s at best", float64(bitsPerS)/1e9, bytes/1e6, calls, took.Seconds())
-	if !plan.HasFlag(m.config.Args, batchFlag) {
+	if !plan.HasFlag(m.config.Args, batchFlag) && !plan.HasFlag(m.config.Args, "batch-bytes") {
 		c.lower(took, why)
 		return nil
 	}
@@ -54,6 +54,17 @@ func (c *Controller) fitLoad() {
 		round = time.Duration(float64(round) * float64(c.batch) / float64(m.settings().Number(batchFlag)))
 	}
 	c.lower(round, fmt.Sprintf("at the load's speed a round takes %.0f s", round.Seconds()))
+}
+
+// outlasts says why a call had no reply in time, where the load's speed tells; else "".
+func (c *Controller) outlasts() string {
+	m := c.slowest() // its round is the load's estimate, until it is warm
+	s := m.settings()
+	limit := s.Length("call-timeout")
+	if m.warm || limit <= 0 || m.round <= limit {
+		return ""
+	}
+	return fmt.Sprintf("at the load's speed a round takes %.0f s, and -call-timeout is %g s: want %s", m.round.Seconds(), limit.Seconds(), fitting(s, float64(limit)/float64(m.round)/2))
 }
 
 // lower lowers the default of -batch if a round of this length is too long: over half of the clients'

@@ -343,6 +343,8 @@ func (c *Controller) blame(m *process, event node.Event) *plan.Fault {
 		case peer == "" || peer != server.Name && peer != server.address: // a foreign store has no name
 		case event.Lost:
 			return server.fault(plan.Crash, "%s", event.Text)
+		case c.outlasts() != "":
+			return m.fault(plan.BadArgs, "%s: %s", event.Text, c.outlasts())
 		default:
 			return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
 		}

@@ -16,8 +16,12 @@ import (
 	"kvlab/metrics"
 )
 
+// batch is the default of -batch: a round of 64 workers has 32,768 operations, which take
+// tens of milliseconds.
+const batch = 512
+
 // Row is the driver.
-var Row = driver.Row{Name: "memcached", Check: check, Open: open}
+var Row = driver.Row{Name: "memcached", Check: check, Open: open, Batch: batch}
 
 // has reports whether memcached has a kind of operation.
 func has(kind kvs.Kind) bool {

@@ -17,11 +17,15 @@ import (
 	"kvlab/metrics"
 )
 
+// batch is the default of -batch: a round of 64 workers has 32,768 operations, which take a
+// Redis of 500,000 a second 65 ms.
+const batch = 512
+
 // The drivers. Every server of Row is a Redis of its own. Those of ClusterRow are the masters
 // of one Redis Cluster, in the order of their slots.
 var (
-	Row        = driver.Row{Name: "redis", Check: check, Open: open}
-	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Find: findCluster}
+	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch}
+	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Batch: batch, Find: findCluster}
 )
 
 func check(o driver.Options, u driver.Use) error {
