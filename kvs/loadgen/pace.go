@@ -33,9 +33,9 @@ func (g *Generator) RoundAfter(store, read time.Duration) time.Duration {
 // pace is how long a worker's rounds take. The worker adds a round when it has ended; any
 // goroutine reads it.
 type pace struct {
-	ended  atomic.Int64                       // rounds
-	recent [metrics.WarmUpRounds]atomic.Int64 // lengths of the latest ones, in ns
-	latest atomic.Int64                       // moment of the last end; before the first, of the beginning
+	ended  atomic.Int64                           // rounds
+	recent [metrics.WarmUpRounds - 1]atomic.Int64 // lengths of the latest ones, in ns: after WarmUpRounds without the first, which touches new memory
+	latest atomic.Int64                           // moment of the last end; before the first, of the beginning
 }
 
 func (p *pace) begin() {
@@ -48,7 +48,7 @@ func (p *pace) begin() {
 
 func (p *pace) add(r *round, ended moment) {
 	n := p.ended.Load()
-	p.recent[n%metrics.WarmUpRounds].Store(int64(ended - r.begun))
+	p.recent[n%int64(len(p.recent))].Store(int64(ended - r.begun))
 	p.latest.Store(int64(ended))
 	p.ended.Store(n + 1)
 }

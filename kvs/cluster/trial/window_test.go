@@ -132,9 +132,10 @@ func TestLoadBatch(t *testing.T) {
 		batch  uint64
 		says   string
 	}{
-		{"", 4, 0, ""},
-		{"", 24, 1024, "batch lowered from 8192 to 1024: at the load's speed a round takes 24 s, and a call may take 10 s\n"},
-		{"call-timeout=30", 24, 1024, "batch lowered from 8192 to 1024: at the load's speed a round takes 24 s, and a call may take 10 s\n"},
+		{"", 2, 0, ""},
+		{"", 24, 512, "batch lowered from 8192 to 512: at the load's speed a round takes 24 s, and 2.5 s leave time for a busy machine\n"},
+		{"call-timeout=30", 24, 512, "batch lowered from 8192 to 512: at the load's speed a round takes 24 s, and 2.5 s leave time for a busy machine\n"},
+		{"call-timeout=2", 2, 2048, "batch lowered from 8192 to 2048: at the load's speed a round takes 2 s, and 0.5 s leave time for a busy machine\n"},
 		{"batch=8192", 24, 0, ""},
 		{"", 0, 0, ""},
 	} {
