@@ -67,10 +67,10 @@ func (c *Controller) outlasts() string {
 	return fmt.Sprintf("at the load's speed a round takes %.0f s, and -call-timeout is %g s: want %s", m.round.Seconds(), limit.Seconds(), fitting(s, float64(limit)/float64(m.round)/2))
 }
 
-// lower lowers the default of -batch if a round of this length is too long: over a quarter of the
-// clients' -call-timeout, or of the longest round that a window may have. Rounds of 2 GB took
-// twice as long as the load's calls say, and the first, with memory that nobody touched before,
-// four times.
+// lower lowers the default of -batch if a round of this length is too long: over an eighth of the
+// clients' -call-timeout, or of the longest round that a window may have. On a busy machine the
+// first round, of 1 GB of memory that nobody touched before, took five times as long as the load's
+// speed says.
 func (c *Controller) lower(round time.Duration, why string) {
 	s := c.of(metrics.Client)[0].settings()
 	most := metrics.LongestWindow / metrics.WindowRounds
@@ -78,10 +78,10 @@ func (c *Controller) lower(round time.Duration, why string) {
 		most = min(most, limit)
 	}
 	was := cmp.Or(c.batch, s.Number(batchFlag))
-	most /= 4
+	most /= 8
 	if round <= most || was <= 1 {
 		return
 	}
 	c.batch = max(1, powerBelow(float64(was)*float64(most)/float64(round)))
-	fmt.Fprintf(c.Stderr, "batch lowered from %d to %d: %s, and %g s leave time for a busy machine\n", was, c.batch, why, most.Seconds())
+	fmt.Fprintf(c.Stderr, "batch lowered from %d to %d: %s, and %.3g s leave time for a busy machine\n", was, c.batch, why, most.Seconds())
 }

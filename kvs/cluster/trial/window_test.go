@@ -132,10 +132,10 @@ func TestLoadBatch(t *testing.T) {
 		batch  uint64
 		says   string
 	}{
-		{"", 2, 0, ""},
-		{"", 24, 512, "batch lowered from 8192 to 512: at the load's speed a round takes 24 s, and 2.5 s leave time for a busy machine\n"},
-		{"call-timeout=30", 24, 512, "batch lowered from 8192 to 512: at the load's speed a round takes 24 s, and 2.5 s leave time for a busy machine\n"},
-		{"call-timeout=2", 2, 2048, "batch lowered from 8192 to 2048: at the load's speed a round takes 2 s, and 0.5 s leave time for a busy machine\n"},
+		{"", 1.2, 0, ""},
+		{"", 24, 256, "batch lowered from 8192 to 256: at the load's speed a round takes 24 s, and 1.25 s leave time for a busy machine\n"},
+		{"call-timeout=30", 24, 256, "batch lowered from 8192 to 256: at the load's speed a round takes 24 s, and 1.25 s leave time for a busy machine\n"},
+		{"call-timeout=2", 2, 1024, "batch lowered from 8192 to 1024: at the load's speed a round takes 2 s, and 0.25 s leave time for a busy machine\n"},
 		{"batch=8192", 24, 0, ""},
 		{"", 0, 0, ""},
 	} {
