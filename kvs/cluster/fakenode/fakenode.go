@@ -73,6 +73,7 @@ const Window = 50 * time.Millisecond
 type fake struct {
 	mu    sync.Mutex // guards stdout and phase
 	phase metrics.Phase
+	heard metrics.Heard // its intervals in the window; guarded by mu
 	name  string
 	role  metrics.Role
 	args  []string
@@ -161,7 +162,9 @@ func (n *fake) serve() {
 		}
 	}
 	n.at("stop")
-	s := metrics.Summary{}
+	n.mu.Lock()
+	s := metrics.Summary{WindowLengthS: n.heard.LengthS, InWindow: metrics.Counts{Gets: n.heard.Ops}}
+	n.mu.Unlock()
 	for _, client := range strings.Split(n.arg("-fake-clients"), ",") {
 		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: client, Counts: Pair})
 		s.Total = s.Total.Add(Pair)
@@ -235,6 +238,10 @@ func (n *fake) beat() {
 func (n *fake) interval() {
 	n.mu.Lock()
 	phase := n.phase
+	if phase == metrics.Window {
+		n.heard.LengthS += 0.5
+		n.heard.Ops += 1000
+	}
 	n.mu.Unlock()
 	n.record(metrics.Record{Interval: &metrics.Interval{Phase: phase, LengthS: 0.5, Counts: metrics.Counts{Gets: 1000}}})
 }
