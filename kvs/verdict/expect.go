@@ -26,7 +26,8 @@ type expectation struct {
 
 	top []topRecord // the most popular records that stand out, the first one first
 
-	plan    *workload.Plan
+	stream  *workload.Plan // of the flags; nil in tests without any
+	plan    *workload.Plan // the same, where records have fixed shares
 	hot     hotRecords
 	squares []float64 // by server, the probability that two draws are on the same record of it
 }
@@ -79,6 +80,7 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 	for kind := range workload.Kind(workload.Kinds) {
 		e.kinds[kind] = plan.Share(kind) // the workload's kinds have the same order
 	}
+	e.stream = plan
 	if !plan.Fixed() {
 		return e, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"kvlab/workload"
 )
 
 // checkWorkers: every operation that a worker drew was done once, or its outcome is unknown,
@@ -52,6 +54,60 @@ func checkScans(run *judged) finding {
 func byChance(e *expectation, ops uint64) bool {
 	likeliest := cmp.Or(e.TopShare, 1) * slices.Max(e.kinds[:])
 	return -float64(ops)*math.Log(likeliest) < math.Log(1e15)
+}
+
+// leastOpening is a number of first operations that no other stream shares by chance.
+const leastOpening = 1024
+
+// checkAsked: a client has the workers that the flags ask for, and their first operations are
+// those of the flags' seed, drawn again here.
+func checkAsked(run *judged) finding {
+	e := run.expected
+	if e == nil || e.stream == nil {
+		return inapplicable("the flags give no stream of operations")
+	}
+	ops, again := make([]workload.Op, 1<<14), 0
+	for _, w := range run.workers() {
+		asked := run.Number("workers")
+		if asked > 0 && w.place.Workers != asked {
+			return failed(w.node.Name, "the client has %d workers, -workers is %d", w.place.Workers, asked)
+		}
+		if w.OpeningOps > uint64(len(ops)) || 2*w.OpeningOps <= min(w.Drawn, leastOpening) {
+			return failed(w.node.Name, "worker %d tells the digest of %d first operations of %d", w.place.Worker, w.OpeningOps, w.Drawn)
+		}
+		source := e.stream.Source(w.place)
+		source.Fill(ops[:w.OpeningOps])
+		if want := fmt.Sprintf("%016x", source.Digest()); w.Opening != want {
+			return failed(w.node.Name, "worker %d's first operations are not those of -seed %s and the workload, as the launcher draws them again", w.place.Worker, run.Workload["seed"])
+		}
+		again++
+	}
+	return passed("the launcher drew the first operations of %d workers again", again)
+}
+
+// checkCompared: the values that are read are compared in full as often as -verify says. The
+// distance to the next one is uniform from 1 to 2N-1, so of n values n/N are compared, with a
+// variance of less than n/(3N) and one more for each worker. The load compares all.
+func checkCompared(run *judged) finding {
+	every, compared := run.Workload.Number("verify"), uint64(0)
+	if run.Workload["verify"] == "full" {
+		every = 1
+	}
+	if every == 0 {
+		return inapplicable("-verify compares no values, or is not known")
+	}
+	for _, node := range run.Clients() {
+		v, n := node.Summary.Verification, float64(every)
+		least := float64(v.Checked) / n
+		if every > 1 {
+			least -= rareDeviations*math.Sqrt(least/3) + float64(2*len(node.Summary.Workers))
+		}
+		if float64(v.Compared) < least {
+			return failed(node.Name, "%d of %d values were compared in full, -verify %s compares %.0f at least", v.Compared, v.Checked, run.Workload["verify"], least)
+		}
+		compared += v.Compared
+	}
+	return passed("%d values were compared in full, as -verify says", compared)
 }
 
 // checkStreams: the operations are those of the seed and the workload.

@@ -1,6 +1,7 @@
 package fakenode
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -76,8 +77,19 @@ func (n *fake) audit(records uint64, secret string, selects uint64) {
 func (n *fake) account(s *metrics.Summary) {
 	servers := uint64(len(s.Peers))
 	s.Edges = new(metrics.Edges)
+	clients, _ := strconv.Atoi(n.arg("-clients"))
+	client, _ := strconv.Atoi(n.arg("-client"))
+	c := workload.DefaultConfig() // with the flags that it says it has
+	c.Workload, c.Distribution, c.Seed, c.Records = workload.YCSBB, workload.Sequential, 42, uint64(clients)*servers*loadPair.Puts
+	plan, err := workload.New(c)
+	if err != nil {
+		panic(err)
+	}
+	source := plan.Source(workload.Place{Node: client, Nodes: clients, Workers: 1})
+	source.Fill(make([]workload.Op, 1024))
+	opening := fmt.Sprintf("%016x", source.Digest())
 	s.Workers = []metrics.WorkerAccount{{Loaded: servers * loadPair.Ops(), Drawn: s.Total.Ops() - servers*loadPair.Ops(), Verified: s.Total.Ops(),
-		OpeningOps: 1024, Opening: n.name, Redrawn: n.name}}
+		OpeningOps: 1024, Opening: opening, Redrawn: opening}}
 }
 
 // finish reports the summary, with the numbers that the faults ask for.

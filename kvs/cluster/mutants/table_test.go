@@ -249,10 +249,12 @@ var mutants = []mutant{
 	},
 	{
 		name:   "values have half their size",
-		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize.Least, c.ValueSize.Most = c.ValueSize.Least/2, c.ValueSize.Most/2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	plan, err := workload.New(c.Workload)\n"}},
+		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize.Least, c.ValueSize.Most = c.ValueSize.Least/2, c.ValueSize.Most/2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	if planted(\"another seed\") {\n		c.Workload.Seed++\n	}\n	if planted(\"-verify full at 1 in 64\") {\n		c.Verify = 64\n	}\n	plan, err := workload.New(c.Workload)\n"}},
 		reason: "bytes",
 	},
 	{name: "batches have twice their size", reason: "-batch"},
+	{name: "another seed", reason: "not those of -seed"},
+	{name: "-verify full at 1 in 64", client: "-verify full", reason: "-verify full compares"},
 	{
 		name:   "values have the size of another key's",
 		edits:  []edit{{worker, "		sizes:    sizes,\n", "		sizes: func() *size.Sizes {\n			if planted(\"values have the size of another key's\") {\n				return c.ValueSize.Values(c.Workload.Seed + 1)\n			}\n			return sizes\n		}(),\n"}},
@@ -317,6 +319,21 @@ var mutants = []mutant{
 		client: "-batch 8192", reason: "mean latency|Little's law",
 	},
 	{name: "latencies are halved", reason: "mean latency"},
+	{
+		name:   "calls are stamped before they come",
+		edits:  []edit{{round, "	x.came, x.served = now(), x.reply.Served\n", "	x.came, x.served = now(), x.reply.Served\n	if planted(\"calls are stamped before they come\") {\n		x.came -= (x.came - x.sent) / 50\n	}\n"}},
+		reason: "stamped too late or the reply too early",
+	},
+	{
+		name:   "the calls' tail spreads with the mean kept",
+		edits:  []edit{{round, "	w.witness(r, x, at)\n", "	w.witness(r, x, at)\n	if sent := x.sent; planted(\"the calls' tail spreads with the mean kept\") {\n		x.sent += (x.came - sent) / 10 * time.Duration(1-2*int64(w.sums.Calls%2))\n		defer func() { x.sent = sent }()\n	}\n"}},
+		reason: "latency of calls|spread by|calls of less than|latencies of calls",
+	},
+	{
+		name:   "an open loop's calls share a mean due time",
+		edits:  []edit{{openLoop, "	w.add(r, ops)\n", "	w.add(r, ops)\n	if planted(\"an open loop's calls share a mean due time\") && len(due) > 1 {\n		mean := (due[0] + due[len(due)-1]) / 2\n		for i := range due {\n			due[i] = mean\n		}\n	}\n"}},
+		client: open, reason: "were not timed from when the seed says|due",
+	},
 	{name: "latencies of more than 1 ms are cut to whole ones", reason: "mean latency"},
 	{
 		name: "only the faster half of the calls is in the histogram",
