@@ -121,6 +121,9 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if err := r.aim(ctx, &at); err != nil {
 		return at, fmt.Errorf("--target: %w", err)
 	}
+	if plan.HasFlag(at.cfg.ClientArgs, metrics.EngineFlag) && !plan.HasFlag(at.cfg.ServerArgs, metrics.EngineFlag) {
+		return at, errors.New("-engine in the clients' arguments: the servers have the engine: want --engine, or it in --server-args")
+	}
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		at.settings, err = at.programs.Check(ctx, at.plan)
 	}

@@ -35,7 +35,7 @@ var rules = []struct{ flag, excludes, needs, beside, why string }{
 	{flag: "grade", excludes: "sweep"},
 	{flag: "baseline", needs: "fail-if", excludes: "sweep curve slo ab until study soak selftest"},
 	{flag: "fail-if", needs: "baseline"},
-	{flag: "quick", excludes: "secs soak selftest grade"},
+	{flag: "quick", excludes: "soak selftest grade"},
 	{flag: "restart-at", excludes: "soak selftest study together curve slo grade"},
 	{flag: "name", excludes: "resume"},
 	{flag: "soak", excludes: "secs trials until sweep curve ab slo resume"},

@@ -17,16 +17,17 @@ func (f *Flags) profile(node string) (stop func() error, err error) {
 	stop = func() error { return nil }
 	for _, kind := range []struct {
 		flag, file string
+		magic      string // with which such a file begins
 		start      func(io.Writer) error
 		stop       func()
 	}{
-		{"-cpuprofile", f.cpuProfile, pprof.StartCPUProfile, pprof.StopCPUProfile},
-		{"-trace", f.trace, trace.Start, trace.Stop},
+		{"-cpuprofile", f.cpuProfile, "\x1f\x8b", pprof.StartCPUProfile, pprof.StopCPUProfile},
+		{"-trace", f.trace, "go 1.", trace.Start, trace.Stop},
 	} {
 		if kind.file == "" {
 			continue
 		}
-		file, err := os.Create(strings.ReplaceAll(kind.file, "%n", node))
+		file, err := createProfile(strings.ReplaceAll(kind.file, "%n", node), kind.magic)
 		// The runtime drops the errors of its writes; the buffer keeps the first.
 		buffer := bufio.NewWriter(file)
 		if err == nil {
@@ -46,4 +47,21 @@ func (f *Flags) profile(node string) (stop func() error, err error) {
 		}
 	}
 	return stop, nil
+}
+
+// createProfile makes an empty file, in place of an earlier profile of the kind only.
+func createProfile(path, magic string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() { // a device
+		return file, err
+	}
+	begins := make([]byte, len(magic))
+	if n, _ := file.ReadAt(begins, 0); n > 0 && string(begins) != magic {
+		file.Close()
+		return nil, fmt.Errorf("%s exists, and is no earlier profile: want another name, or remove it", path)
+	}
+	return file, file.Truncate(0)
 }

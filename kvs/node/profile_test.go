@@ -34,6 +34,37 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// A file that is no earlier profile of the kind stays as it is.
+func TestProfileOverwritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	for name, test := range map[string]struct{ flag, holds, want string }{
+		"notes":         {"-cpuprofile", "my notes", "notes exists, and is no earlier profile"},
+		"trace":         {"-cpuprofile", "go 1.26 trace", "trace exists, and"},
+		"results":       {"-trace", "\x1f\x8b results", "results exists, and"},
+		"empty":         {"-trace", "", ""},
+		"earlier":       {"-trace", "go 1.26 trace\x00", ""},
+		"earlier-short": {"-trace", "go 1.", ""},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(test.holds), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags := NewFlags("node")
+		flags.Common()
+		if err := flags.Parse([]string{test.flag, path}, nil); err != nil {
+			t.Fatal(err)
+		}
+		stop, err := flags.profile("n")
+		if err == nil {
+			err = stop()
+		}
+		text, _ := os.ReadFile(path)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || string(text) != test.holds) {
+			t.Errorf("%s: %v, and it holds %.20q; want %q", name, err, text, test.want)
+		}
+	}
+}
+
 // unzipped is what a profile holds: a message of protobuf, whose strings are plain.
 func unzipped(path string) ([]byte, error) {
 	file, err := os.Open(path)

@@ -230,3 +230,25 @@ func TestStoresInUse(t *testing.T) {
 		t.Errorf("a cluster's node as a Redis of its own: %v\n%s", err, out)
 	}
 }
+
+// What one program would ignore is refused, and what the help allows is taken.
+func TestNothingIsIgnored(t *testing.T) {
+	bin := filepath.Join(build(t), "bin", "kvscluster")
+	for _, test := range []struct {
+		args []string
+		want string // "" for a plan
+	}{
+		{[]string{"--client-args", "-engine slab"}, "-engine in the clients' arguments: the servers have the engine: want --engine, or it in --server-args"},
+		{[]string{"1", "1", "", "-engine slab"}, "-engine in the clients' arguments"},
+		{[]string{"--engine", "slab"}, ""},
+		{[]string{"--quick", "--secs", "3"}, ""},
+		{[]string{"--target", "redis://u:s3cret@h/1"}, "/1: want no path, or /0 for Redis"},
+		{[]string{"--target", "rediss://u:s3cret@h?ca=none"}, "ca: open none: no such file"},
+		{[]string{"--target", "redsi://u:s3cret@h:1"}, "did you mean redis?"},
+	} {
+		out, err := exec.Command(bin, append([]string{"--local", "--dry-run"}, test.args...)...).CombinedOutput()
+		if (err == nil) != (test.want == "") || !strings.Contains(string(out), test.want) || strings.Contains(string(out), "s3cret") {
+			t.Errorf("%q: %v\n%s, want %q", test.args, err, out, test.want)
+		}
+	}
+}
