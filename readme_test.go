@@ -109,7 +109,7 @@ func planned(command string) (line, want string) {
 	line = strings.TrimPrefix(command, "sudo ")
 	switch {
 	case strings.HasPrefix(line, "bin/kvsplot verify "): // that folder has no records
-		return line, "1 run not as recorded"
+		return line, "1 folder not as recorded"
 	case strings.HasPrefix(line, "bin/kvsplot serve"):
 		return served(line), ""
 	case strings.HasPrefix(line, "bin/kvsplot pack "): // nor a commit

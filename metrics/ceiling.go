@@ -30,6 +30,10 @@ type Ceiling struct {
 	// neither side makes or reads them; 0 when it was not measured.
 	WireOpsPerS float64 `json:"wire_ops_per_s,omitempty"`
 
+	// From has the folders of the runs that measured these rates, relative to the run's own,
+	// by the name of a trial's folder for such a run. Trials of one sweep share them.
+	From map[string]string `json:"from,omitempty"`
+
 	Headroom    float64 `json:"headroom,omitempty"`   // NullOpsPerS over the run's result; 0 when there is none
 	ClientBound bool    `json:"client_bound"`         // Headroom is below 1.5, and no link is full
 	NotUsable   bool    `json:"not_usable,omitempty"` // NullOpsPerS is clearly below the result: it is no ceiling

@@ -58,6 +58,7 @@ type Record struct {
 	Violation *Violation   `json:"violation,omitempty"` // of a client with -linearizable, at most one
 	Slice     *Slice       `json:"slice,omitempty"`     // of a client with -linearizable; for the launcher alone, in no file
 	Audit     *AuditRecord `json:"audit,omitempty"`     // of a client
+	Arrival   *Arrival     `json:"arrival,omitempty"`   // by the launcher
 }
 
 // ErrCutShort is the error of a file that ends in the middle of a record, as an aborted
@@ -112,7 +113,7 @@ func ReadRecords(name string, in io.Reader) iter.Seq2[Record, error] {
 // validate checks what every reader relies on.
 func (r Record) validate() error {
 	set := 0
-	for _, isSet := range []bool{r.Config != nil, r.Interval != nil, r.Usage != nil, r.Histogram != nil, r.Summary != nil, r.Violation != nil, r.Slice != nil, r.Audit != nil} {
+	for _, isSet := range []bool{r.Config != nil, r.Interval != nil, r.Usage != nil, r.Histogram != nil, r.Summary != nil, r.Violation != nil, r.Slice != nil, r.Audit != nil, r.Arrival != nil} {
 		if isSet {
 			set++
 		}

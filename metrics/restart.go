@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"time"
 
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -19,6 +20,59 @@ type Restart struct {
 	UnknownOps    uint64   `json:"unknown_ops"`             // operations whose outcome is unknown: they had no answer when the server was killed
 	Reported      Counts   `json:"reported"`                // operations that the killed process had applied at its last report
 	Unreported    Counts   `json:"unreported"`              // operations that the clients verified, with any server, from that report until the second process served: the killed one applied at most as many of them
+}
+
+// The clients may count an operation some time before or after the server reports it, beside
+// the length of their intervals.
+const (
+	countedBefore = 100 * time.Millisecond // clocks differ
+	countedAfter  = 500 * time.Millisecond // a client that waits for a processor reads its last replies late
+)
+
+// restarted returns what the restart of a server cost, of a run that the clients have ended;
+// nil without one.
+func (n *Reported) restarted(name string, clients []*Reported) *Restart {
+	if n.ready.IsZero() {
+		return nil
+	}
+	opens, closes, replied := time.Time{}, time.Time{}, time.Time{}
+	found := &Restart{Server: name, ReadyS: n.ready.Sub(n.killed).Seconds(), Reported: n.former.Counts}
+	for _, client := range clients {
+		s := client.Summary
+		if s == nil {
+			return nil
+		}
+		if end := s.WindowStart.Add(time.Duration(s.WindowLengthS * float64(time.Second))); closes.IsZero() || end.Before(closes) {
+			closes = end
+		}
+		if s.WindowStart.After(opens) {
+			opens = s.WindowStart
+		}
+		for _, peer := range s.Peers {
+			found.UnknownOps += peer.Unknown.Ops()
+			if at := peer.FirstReply; !at.IsZero() && (replied.IsZero() || at.Before(replied)) {
+				replied = at
+			}
+		}
+	}
+	found.AtS = n.killed.Sub(opens).Seconds()
+	if !replied.IsZero() {
+		found.FirstReplyS = new(replied.Sub(n.killed).Seconds())
+	}
+	var spans []OpsSpan
+	from, to := n.former.lastAt.Add(-countedBefore), n.ready.Add(countedAfter)
+	for _, client := range clients {
+		for _, record := range client.window {
+			i := record.Interval
+			begun := record.Time.Add(-time.Duration(i.LengthS * float64(time.Second)))
+			spans = append(spans, OpsSpan{StartS: begun.Sub(opens).Seconds(), EndS: record.Time.Sub(opens).Seconds(), Ops: float64(i.Counts.Ops())})
+			if record.Time.After(from) && begun.Before(to) {
+				found.Unreported = found.Unreported.Add(i.Counts)
+			}
+		}
+	}
+	found.Recover(spans, closes.Sub(opens).Seconds())
+	return found
 }
 
 // RecoveredShare is the share of the throughput before a kill at which it has recovered.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +54,9 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 		}
 	}
 	done, err := experiment.Run(ctx, kinds, nil, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
-		return append(done, known.reach(ctx, kinds[group[0].Number-1], at, setup)), nil
+		reached := known.reach(ctx, kinds[group[0].Number-1], at, setup)
+		reached.Folder, _ = filepath.Rel(string(setup.Dir), reached.Folder) // both are below --out
+		return append(done, reached), nil
 	})
 	return kinds.Conclude(done), cmp.Or(ctx.Err(), err)
 }
@@ -68,8 +71,9 @@ func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at con
 	if known, ok := known[key]; ok {
 		return known
 	}
-	run, _ := tryCeiling(ctx, plan, kind, kind.Lengths(), setup)
-	known[key] = ceilingTrial(run)
+	dir := trial.Folder(setup.Dir.Path(kind.Folder))
+	run, _ := tryCeiling(ctx, plan, kind, kind.Lengths(), setup, dir)
+	known[key] = ceilingTrial(run, dir)
 	return known[key]
 }
 
@@ -86,20 +90,23 @@ func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.
 	if known[key].Number > 0 || err != nil { // it was measured again already
 		return c.Over(run.OpsPerS, full)
 	}
-	measured, _ := tryCeiling(ctx, plan, kind, kind.Again(), setup)
-	if again := ceilingTrial(measured); again.OpsPerS > c.NullOpsPerS {
-		c.NullOpsPerS = again.OpsPerS
+	dir := trial.Folder(setup.Dir.Path(kind.Folder + "-again"))
+	measured, _ := tryCeiling(ctx, plan, kind, kind.Again(), setup, dir)
+	best := known[key]
+	if again := ceilingTrial(measured, dir); again.OpsPerS > best.OpsPerS {
+		best = again
+		c.NullOpsPerS, c.From[kind.Folder] = again.OpsPerS, filepath.Base(again.Folder)
 	}
-	known[key] = metrics.Trial{PlannedTrial: metrics.PlannedTrial{Number: 2}, OpsPerS: c.NullOpsPerS, Verdict: metrics.Verdict{Valid: true}}
+	best.Number = 2
+	known[key] = best
 	return c.Over(run.OpsPerS, full)
 }
 
 // tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. Its logs and
-// its run.json stay in a folder below the trial's, in place of those of an earlier try.
+// its run.json stay in dir, in place of those of an earlier try.
 // The error is that of the processes; the run's verdict names every failure.
-func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, lengths []string, of trial.Setup) (run metrics.Run, err error) {
+func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, lengths []string, of trial.Setup, dir trial.Folder) (run metrics.Run, err error) {
 	plan.ClientArgs = slices.Concat(plan.ClientArgs, lengths)
-	dir := trial.Folder(of.Dir.Path(kind.Folder))
 	if err := cmp.Or(os.RemoveAll(string(dir)), os.Mkdir(string(dir), 0o755)); err != nil {
 		return metrics.Run{Verdict: trial.VerdictOf(err)}, err
 	}
@@ -125,11 +132,11 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, le
 }
 
 // ceilingTrial is a ceiling's run as a trial, which is valid if the run reached its end.
-func ceilingTrial(run metrics.Run) metrics.Trial {
+func ceilingTrial(run metrics.Run, dir trial.Folder) metrics.Trial {
 	if run.Verdict.Check != verdict.Ceiling {
 		return noCeiling(run.Verdict.String())
 	}
-	return metrics.Trial{OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}}
+	return metrics.Trial{Folder: string(dir), OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}}
 }
 
 // overlaid returns the plan with a ceiling's changes, or an error if a machine has no

@@ -65,6 +65,9 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 	if len(cfg.Nodes) > 0 || cfg.HostsFile != "" || cfg.Local || cfg.Slurm || cfg.Lab.Hosts > 0 {
 		left = append(left, where...)
 	}
+	if changed, _ := metrics.CheckManifest(r.dir); len(changed) > 0 {
+		fmt.Fprintf(l.Stderr, "rerun of %s, which is not as the launcher left it (kvsplot verify tells more): %s\n", begun.ID, changed[0])
+	}
 	times := r.times
 	switch {
 	case cfg.Quick:

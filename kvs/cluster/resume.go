@@ -76,6 +76,9 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock 
 		err = readRuns(dir, done)
 	}
 	if err == nil {
+		err = os.RemoveAll(dir.Path(metrics.ManifestFile)) // until the sweep ends again
+	}
+	if err == nil {
 		err = trial.PointLatest(filepath.Dir(string(dir)), dir.ID())
 	}
 	*today = begun

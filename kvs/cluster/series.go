@@ -75,7 +75,7 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return s.make(ctx, done, group)
 	})
-	return s.conclude(done, err)
+	return cmp.Or(s.conclude(done, err), s.dir.WriteManifest())
 }
 
 // announce says how long the trials of a comparison that are left take.

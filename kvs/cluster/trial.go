@@ -68,7 +68,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	if run.Verdict.Valid && ceiling != nil {
 		run.Ceiling = l.ceilings.over(ctx, ceiling, run, j.configuration, led.Setup)
 	}
-	written := errors.Join(writeResult(j.dir, run), led.SaveViolations())
+	written := errors.Join(led.SaveViolations(), writeResult(j.dir, run))
 	if err == nil && written != nil {
 		run.Verdict, err = trial.VerdictOf(written), written
 		led.Explain(j.stderr, err)
@@ -76,9 +76,9 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	return run, err
 }
 
-// writeResult writes run.json and summary.txt.
+// writeResult writes run.json, summary.txt and the manifest.
 func writeResult(dir trial.Folder, run metrics.Run) error {
-	return errors.Join(dir.WriteRun(run), dir.Write("summary.txt", []byte(experiment.Benchmark(run))))
+	return errors.Join(dir.WriteRun(run), dir.Write("summary.txt", []byte(experiment.Benchmark(run))), dir.WriteManifest())
 }
 
 // conduct prepares the nodes, measures the ceiling and runs the trial.

@@ -127,12 +127,12 @@ func (c Ceilings) Next(done []metrics.Trial) ([]Group, error) {
 
 // Conclude returns the ceilings' rates, with a note on each failed trial.
 func (c Ceilings) Conclude(done []metrics.Trial) *metrics.Ceiling {
-	measured := new(metrics.Ceiling)
+	measured := &metrics.Ceiling{From: make(map[string]string)}
 	rates := []*float64{&measured.NullOpsPerS, &measured.InprocOpsPerS, &measured.WireOpsPerS}
 	var missing []string
 	for i, trial := range done {
 		if trial.Verdict.Valid {
-			*rates[i] = trial.OpsPerS
+			*rates[i], measured.From[c[i].Folder] = trial.OpsPerS, trial.Folder
 		} else {
 			missing = append(missing, fmt.Sprintf("no %s: %s", c[i].Name, trial.Verdict.Reason))
 		}

@@ -136,3 +136,31 @@ func (l *Log) writeSecond(s logSecond) error {
 	}
 	return nil
 }
+
+// CheckLog reads a log and returns an error unless its lines add up to the set.
+func (l *Set) CheckLog(in io.Reader) error {
+	sums := make(map[string]*Distribution)
+	for _, tag := range logTags {
+		sums[tag] = NewDistribution()
+	}
+	for lines := hdrhistogram.NewHistogramLogReader(in); ; {
+		h, err := lines.NextIntervalHistogram()
+		if err != nil {
+			return fmt.Errorf("read the latency log: %w", err)
+		}
+		if h == nil {
+			break
+		}
+		sum, ok := sums[h.Tag()]
+		if !ok {
+			return fmt.Errorf("read the latency log: a line is tagged %q, want one of %q", h.Tag(), logTags)
+		}
+		sum.Merge(h)
+	}
+	for tag, mine := range map[string]*Distribution{metrics.CallLatency: l.Call, metrics.OpLatency: l.Op} {
+		if sum := sums[tag]; !sum.Equals(mine.Histogram) {
+			return fmt.Errorf("its lines tagged %s hold %d values, which are not the %d of the nodes' histograms", tag, sum.TotalCount(), mine.TotalCount())
+		}
+	}
+	return nil
+}

@@ -125,13 +125,21 @@ func (a *artifact) read() (err error) {
 		r := a.runs[0]
 		a.plan = metrics.Sweep{ID: r.ID, Command: r.Command, GitCommit: r.GitCommit}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	changed, err := metrics.CheckManifest(a.run)
+	switch {
 	case len(a.runs) == 0:
 		return fmt.Errorf("%s: no trial has ended: there is nothing to pack", a.run)
 	case a.plan.GitCommit == "":
 		return fmt.Errorf("%s has no git commit: it was made outside of a git checkout, whose source is unknown", a.run)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s has no %s: the launcher did not come to its end", a.run, metrics.ManifestFile)
+	case err != nil:
+		return err
+	case len(changed) > 0:
+		return fmt.Errorf("%s is not as the launcher left it (kvsplot verify tells more): %s", a.run, changed[0])
 	}
 	return nil
 }

@@ -82,6 +82,7 @@ func run(t *testing.T, root, commit string, command ...string) string {
 	foldertest.WriteJSON(t, filepath.Join(dir, "run.json"), r)
 	write(t, filepath.Join(dir, "cpu.png"), "drawn")
 	write(t, filepath.Join(dir, "report.html"), "drawn")
+	foldertest.WriteManifest(t, dir)
 	return dir
 }
 
@@ -136,6 +137,7 @@ func TestPack(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "trial-001-cut1", "run.json"), "interrupted")
 	write(t, filepath.Join(dir, "history-clients.html"), "a witness")
+	foldertest.WriteManifest(t, dir)
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "secret")); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ var roots = []struct{ name, file string }{
 	{"ClaimResult", "an item of claims.json"},
 	{"Standings", "standings.json"},
 	{"Rerun", "rerun.json"},
+	{"Manifest", "manifest.json"},
 }
 
 const dataHead = `# Data

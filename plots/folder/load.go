@@ -119,7 +119,7 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 		return fmt.Errorf("read records: %w", err)
 	}
 	defer f.Close()
-	log := Log{}
+	log := Log{Reported: metrics.Reported{Restarts: r.Restart != nil}}
 	line := 0
 	for record, err := range metrics.ReadRecords(file, f) {
 		line++
@@ -151,13 +151,10 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 		return fmt.Errorf("record of %s %q in the file of %s %q", record.Role, record.Node, log.Role, log.Node)
 	case record.Time.IsZero():
 		return errors.New("record without a time")
-	case record.Config != nil:
-		log.Config = record.Config
+	}
+	log.Reported.Add(record)
+	switch {
 	case record.Interval != nil:
-		log.Heard.Add(record)
-		if record.Interval.Phase == metrics.Window {
-			log.Rates = append(log.Rates, record.Interval.OpsPerS())
-		}
 		return log.intervals.add(ofInterval(record.Time, *record.Interval))
 	case record.Usage != nil:
 		return log.usages.add(ofUsage(record.Time, *record.Usage))
@@ -165,10 +162,6 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 		if record.Role == metrics.Client && record.Histogram.Phase == metrics.Window {
 			return r.Latencies.Add(record)
 		}
-	case record.Audit != nil:
-		log.Audit = record.Audit
-	case record.Summary != nil:
-		log.Summary = record.Summary
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 // which others take half of the machine is other work, and so is one of a machine alone.
 func TestOtherWork(t *testing.T) {
 	log := func(host string, role metrics.Role, samples ...[2]float64) Log {
-		l := Log{Node: host + string(role), Role: role, Config: &metrics.Config{Host: metrics.Host{Hostname: host, Cores: 4}}}
+		l := Log{Node: host + string(role), Role: role, Reported: metrics.Reported{Config: &metrics.Config{Host: metrics.Host{Hostname: host, Cores: 4}}}}
 		for i, s := range samples {
 			l.Usages = append(l.Usages, ofUsage(after(float64(i+1)), metrics.Usage{LengthS: 1, Phase: metrics.Window, CPUPercent: s[0], Process: metrics.ProcessUsage{CPUPercent: s[1]}}))
 		}

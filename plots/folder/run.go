@@ -30,11 +30,7 @@ type Log struct {
 	Usages    []Sample
 	intervals track // that Intervals come from
 	usages    track
-	Config    *metrics.Config
-	Summary   *metrics.Summary
-	Rates     []float64            // operations per second of each interval of the window
-	Heard     metrics.Heard        // the same intervals together
-	Audit     *metrics.AuditRecord // of a client; nil without an audit
+	metrics.Reported
 }
 
 // sortLogs puts servers first and nodes in run.json's order.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/metrics"
 	"kvlab/metrics/build"
 	"kvlab/metrics/format"
 	"kvlab/metrics/input"
@@ -55,6 +56,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	case len(words) == 0:
 		return usageError{errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")}
 	}
+	if words[0] != "verify" {
+		warn(words, stderr)
+	}
 	var result fmt.Stringer
 	switch words[0] {
 	case "grade":
@@ -76,6 +80,16 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintln(stdout, result)
 	return nil
+}
+
+// warn says which of the folders, whose names may have commas between them, are not as the
+// launcher left them. A folder without a manifest is under way.
+func warn(words []string, stderr io.Writer) {
+	for _, dir := range strings.Split(strings.Join(words, ","), ",") {
+		if changed, _ := metrics.CheckManifest(dir); len(changed) > 0 {
+			fmt.Fprintf(stderr, "kvsplot: %s is not as the launcher left it (kvsplot verify tells more): %s\n", dir, changed[0])
+		}
+	}
 }
 
 func newFlags() *flag.FlagSet {
@@ -180,7 +194,7 @@ func pack(args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// verifyRuns judges run folders again and prints a line for each.
+// verifyRuns computes the figures of folders again and prints what differs.
 func verifyRuns(dirs []string, stdout io.Writer) error {
 	if len(dirs) == 0 {
 		return usageError{errors.New("want kvsplot verify RUN [RUN ...], for example kvsplot verify logs/latest")}
@@ -190,7 +204,7 @@ func verifyRuns(dirs []string, stdout io.Writer) error {
 		results, err := verify.Run(dir)
 		for _, r := range results {
 			fmt.Fprintln(stdout, r)
-			if r.Difference != "" {
+			if len(r.Differences) > 0 {
 				different++
 			}
 		}
@@ -199,7 +213,7 @@ func verifyRuns(dirs []string, stdout io.Writer) error {
 		}
 	}
 	if different > 0 {
-		return fmt.Errorf("%s not as recorded", format.Plural(uint64(different), "run"))
+		return fmt.Errorf("%s not as recorded", format.Plural(different, "folder"))
 	}
 	return nil
 }

@@ -44,12 +44,14 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "new", "pictures")
-	sweep, half := filepath.Join(dir, "sweep"), filepath.Join(dir, "half")
+	sweep, half, changed := filepath.Join(dir, "sweep"), filepath.Join(dir, "half"), filepath.Join(dir, "changed")
 	for name, text := range map[string]string{
 		"sweep/sweep.json":         `{"id":"sweep","trials_per_point":1,"order":[{"number":1}]}`,
 		"sweep/trials.json":        `[{"number":1,"folder":"trial-001","ops_per_s":1e6,"verdict":{"valid":true}}]`,
 		"sweep/trial-001/run.json": strings.TrimPrefix(validRun, "good "),
 		"half/sweep.json":          `{"id":`,
+		"changed/run.json":         strings.Replace(strings.TrimPrefix(validRun, "good "), "{", `{"git_commit":"c",`, 1),
+		"changed/manifest.json":    `{"schema":1,"files":[{"name":"summary.txt","bytes":1,"sha256":"x"}]}`,
 	} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
@@ -94,8 +96,10 @@ func TestRun(t *testing.T) {
 		{name: "compare nothing", args: []string{"compare"}, want: 2, wantErr: "kvsplot: want kvsplot compare A B"},
 		{name: "compare with nothing", args: []string{"compare", good}, want: 2, wantErr: "good is not a folder of --ab: name two to compare, as in kvsplot compare A B"},
 		{name: "compare with an empty name", args: []string{"compare", good + ",", sweep}, want: 2, wantErr: "kvsplot: a folder's name is empty"},
-		{name: "verify a run without records", args: []string{"verify", good}, want: 1, wantErr: "kvsplot: 1 run not as recorded",
-			wantOut: "ops_per_s: run.json has 1000000, the records give 0; not compared: records of server a, records of client b"},
+		{name: "verify a run without records", args: []string{"verify", good}, want: 1, wantErr: "kvsplot: 1 folder not as recorded",
+			wantOut: "run.json: ops_per_s: recorded is 1000000, the records give 0\n"},
+		{name: "draw a folder that has changed", args: []string{changed, "-out", out}, wantErr: "kvsplot: " + changed + " is not as the launcher left it (kvsplot verify tells more): summary.txt: the file is missing\n"},
+		{name: "pack a folder that has changed", args: []string{"pack", changed}, want: 2, wantErr: "summary.txt: the file is missing"},
 		{name: "verify nothing", args: []string{"verify"}, want: 2, wantErr: "kvsplot: want kvsplot verify RUN"},
 		{name: "verify no run", args: []string{"verify", dir}, want: 2, wantErr: "not a run folder"},
 		{name: "list", args: []string{"list", dir}, wantOut: "INVALID                          misses; 1+0\n"},

@@ -8,42 +8,57 @@ import (
 	"slices"
 )
 
-// difference is the first difference of two JSON values.
-type difference struct {
-	first  string   // with both figures; "" for none
-	absent []string // names of fields that the recorded value lacks, as an earlier release wrote it
-}
-
 // sameDigits is how close two numbers are that differ by the order of a sum alone.
 const sameDigits = 1e-9
 
-// compare compares a recorded value with what the records give. path is the value's.
+// differences compares a recorded value with the value that the records give, field by
+// field. It returns a line for each field that differs, which begins with a prefix.
+func differences(prefix string, recorded, again any) []string {
+	d := difference{prefix: prefix}
+	d.compare("", jsonOf(recorded), jsonOf(again))
+	return d.lines
+}
+
+// difference collects the differences of two JSON values.
+type difference struct {
+	prefix string
+	lines  []string
+}
+
+// compare compares the values of a path.
 func (d *difference) compare(path string, recorded, again any) {
-	if d.first != "" {
-		return
-	}
 	switch a := recorded.(type) {
 	case map[string]any:
-		b, _ := again.(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(a)) {
-			if a[name] == nil && b[name] != nil {
-				d.absent = append(d.absent, name) // a field that JSON has as null
-				continue
-			}
-			d.compare(path+"."+name, a[name], b[name])
+		b, ok := again.(map[string]any)
+		if !ok {
+			d.differ(path, recorded, again)
+			return
+		}
+		names := make(map[string]bool)
+		for name := range a {
+			names[name] = true
 		}
 		for name := range b {
-			if _, known := a[name]; !known {
-				d.absent = append(d.absent, name)
-			}
+			names[name] = true
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			d.compare(path+"."+name, a[name], b[name])
 		}
 	case []any:
-		b, _ := again.([]any)
+		b, ok := again.([]any)
+		if !ok {
+			d.differ(path, recorded, again)
+			return
+		}
 		for i := range max(len(a), len(b)) {
 			d.compare(fmt.Sprintf("%s[%d]", path, i), at(a, i), at(b, i))
 		}
 	case float64:
 		if b, ok := again.(float64); !ok || math.Abs(a-b) > sameDigits*max(math.Abs(a), math.Abs(b)) {
+			d.differ(path, recorded, again)
+		}
+	case nil:
+		if !isEmpty(again) {
 			d.differ(path, recorded, again)
 		}
 	default:
@@ -53,8 +68,22 @@ func (d *difference) compare(path string, recorded, again any) {
 	}
 }
 
+// isEmpty reports whether a value says as much as none.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return value == nil
+}
+
 func (d *difference) differ(path string, recorded, again any) {
-	d.first = fmt.Sprintf("%s: run.json has %v, the records give %v", path[1:], textOf(recorded), textOf(again))
+	if path != "" && path[0] == '.' {
+		path = path[1:]
+	}
+	d.lines = append(d.lines, fmt.Sprintf("%s: %s: recorded is %s, the records give %s", d.prefix, path, textOf(recorded), textOf(again)))
 }
 
 func at(values []any, i int) any {
@@ -64,12 +93,18 @@ func at(values []any, i int) any {
 	return nil
 }
 
+// mostText is the length in bytes of the longest value that is shown whole.
+const mostText = 200
+
 // textOf is a value as JSON; nothing for a field that is not there.
 func textOf(value any) string {
 	if value == nil {
 		return "nothing"
 	}
 	text, _ := json.Marshal(value) // it was read from JSON
+	if len(text) > mostText {
+		text = append(text[:mostText:mostText], "..."...)
+	}
 	return string(text)
 }
 

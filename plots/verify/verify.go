@@ -1,136 +1,188 @@
-// Package verify judges run folders again from their files alone.
+// Package verify computes the figures of runs and sweeps again from the records of their
+// nodes, and compares them with what their folders show.
 package verify
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/experiment"
 	"kvlab/metrics"
-	"kvlab/metrics/stats"
+	"kvlab/metrics/format"
 	"kvlab/plots/folder"
 )
 
-// Result is what came of verifying one run folder.
+// Result is what came of verifying one folder.
 type Result struct {
-	Folder     string
-	Verdict    metrics.Verdict // that run.json has
-	Difference string          // the first, with both figures; "" for none
-	Skipped    []string        // what could not be compared, in words
+	Folder      string
+	Verdict     metrics.Verdict // that the records give
+	Differences []string        // a line for each file or field, which it begins with
+	Unchecked   []string        // what could not be checked, and why
 }
 
-// String is a line for people: "verify logs/x: VALID, as recorded".
+// mostDifferences is how many differences String shows.
+const mostDifferences = 5
+
+// String is a line for people, "verify logs/x: VALID, as recorded", and one for each of the
+// first differences, and for what could not be checked.
 func (r Result) String() string {
-	text := fmt.Sprintf("verify %s: %s, as recorded", r.Folder, r.Verdict)
-	if r.Difference != "" {
-		text = fmt.Sprintf("verify %s: %s", r.Folder, r.Difference)
+	if len(r.Differences) == 0 {
+		return strings.Join(append([]string{fmt.Sprintf("verify %s: %s, as recorded", r.Folder, r.Verdict)}, r.notes()...), "\n")
 	}
-	if len(r.Skipped) > 0 {
-		text += "; not compared: " + strings.Join(r.Skipped, ", ")
+	lines := []string{fmt.Sprintf("verify %s: not as recorded: %s", r.Folder, format.Plural(len(r.Differences), "difference"))}
+	for i, line := range r.Differences {
+		if i == mostDifferences {
+			lines = append(lines, fmt.Sprintf("  and %d more", len(r.Differences)-i))
+			break
+		}
+		lines = append(lines, "  "+line)
 	}
-	return text
+	return strings.Join(append(lines, r.notes()...), "\n")
 }
 
-// Run verifies the run folder dir: it computes run.json again from the records of the nodes,
-// judges it again, and compares. Of a folder of trials it verifies each. An error says why a
-// folder cannot be read.
-func Run(dir string) ([]Result, error) {
-	dirs, err := filepath.Glob(filepath.Join(dir, "trial-*", "run.json"))
+func (r Result) notes() (lines []string) {
+	for _, what := range r.Unchecked {
+		lines = append(lines, "  not checked: "+what)
+	}
+	return lines
+}
+
+// Run verifies the folder of a run, or of an experiment and each of its trials, whose results
+// come first. An error says that a folder is none of these.
+func Run(dir string) (results []Result, err error) {
+	files := func(pattern string) bool {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		return err == nil && len(found) > 0
+	}
+	switch {
+	case files(metrics.SweepFile), files(metrics.TrialsFile):
+		results = sweep(dir)
+	case files("trial-*/" + runFile):
+		results = trials(dir)
+	case files(runFile), files("kvs*.jsonl"):
+		one, _ := run(dir)
+		results = []Result{one}
+	default:
+		return nil, fmt.Errorf("%s is not a run folder: neither %s nor %s is in it", dir, runFile, metrics.SweepFile)
+	}
+	last := &results[len(results)-1]
+	lines, err := metrics.CheckManifest(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		lines, err = []string{metrics.ManifestFile + ": the file is missing: the launcher did not come to its end, or the file was removed"}, nil
+	}
 	if err != nil {
-		return nil, err
+		lines = append(lines, err.Error())
 	}
-	for i := range dirs {
-		dirs[i] = filepath.Dir(dirs[i])
-	}
-	if len(dirs) == 0 {
-		dirs = []string{dir}
-	}
-	var results []Result
-	for _, dir := range dirs {
-		read, err := folder.Load(dir)
-		if err != nil {
-			return results, err
-		}
-		result := compare(read)
-		result.Folder = dir
-		results = append(results, result)
-	}
+	last.Differences = append(last.Differences, lines...)
+	last.Unchecked = append(last.Unchecked, "pictures and pages: kvsplot RUN draws them again", "what no node recorded, beyond "+metrics.ManifestFile+": "+unwitnessed)
 	return results, nil
 }
 
-// compare compares run.json with what its nodes' records give.
-func compare(read *folder.Run) Result {
-	result := Result{Verdict: read.Verdict, Skipped: slices.Clone(read.Missing)}
-	again := rebuild(read)
-	if slices.ContainsFunc(again.Nodes, func(n metrics.RunNode) bool { return n.Summary == nil }) {
-		again.Verdict, again.Bottleneck, again.Counting = read.Verdict, read.Bottleneck, read.Counting
-		result.Skipped = append(result.Skipped, "the verdict: the run ended early")
+const runFile = "run.json"
+
+// trials verifies the trials of an experiment that has no plan, as a self-test has none.
+func trials(dir string) (results []Result) {
+	folders, _ := filepath.Glob(filepath.Join(dir, "trial-*", runFile)) // the pattern is right
+	for _, file := range folders {
+		if !strings.Contains(filepath.Base(filepath.Dir(file)), "-cut") {
+			one, _ := run(filepath.Dir(file))
+			results = append(results, one)
+		}
 	}
-	d := difference{}
-	recorded := read.Run
-	if recorded.Counting == "" { // of an earlier release
-		recorded.Counting = again.Counting
-	}
-	if recorded.Checks == nil {
-		recorded.Checks = again.Checks
-	}
-	d.compare("", jsonOf(recorded), jsonOf(again))
-	slices.Sort(d.absent)
-	for _, name := range slices.Compact(d.absent) {
-		result.Skipped = append(result.Skipped, name+" (not recorded)")
-	}
-	result.Difference = d.first
-	return result
+	last := &results[len(results)-1]
+	last.Unchecked = append(last.Unchecked, "the files of "+dir+", which has no "+metrics.SweepFile)
+	return results
 }
 
-// rebuild returns the run with all that follows from the nodes' records computed again.
-func rebuild(read *folder.Run) metrics.Run {
-	run := read.Run
-	run.Nodes = slices.Clone(run.Nodes)
-	for i := range run.Nodes {
-		node := &run.Nodes[i]
-		at := slices.IndexFunc(read.Logs, func(l folder.Log) bool { return l.Node == node.Name && l.Role == node.Role })
-		if at < 0 {
+// run verifies a run and its ceilings, and returns the run that the records give; one without
+// nodes if the folder cannot be read.
+func run(dir string) (Result, metrics.Run) {
+	result, again := runAlone(dir)
+	if again.Nodes == nil {
+		return result, again
+	}
+	ceilings, _ := filepath.Glob(filepath.Join(dir, "ceiling-*")) // the pattern is right
+	for _, below := range ceilings {
+		found, _ := runAlone(below)
+		for _, line := range found.Differences {
+			result.Differences = append(result.Differences, filepath.Join(filepath.Base(below), line))
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "summary.txt"))
+	result.Differences = append(result.Differences, sameText("summary.txt", text, err, experiment.Benchmark(again))...)
+	return result, again
+}
+
+// runAlone verifies a run without its ceilings.
+func runAlone(dir string) (result Result, again metrics.Run) {
+	result.Folder = dir
+	read, err := folder.Load(dir)
+	if err != nil {
+		result.Differences = []string{strings.TrimPrefix(err.Error(), dir+": ")}
+		return result, again
+	}
+	if slices.Contains(read.Missing, runFile) {
+		result.Differences = []string{runFile + ": the file is missing"}
+		return result, again
+	}
+	again = rebuild(dir, read, judgeOf(dir))
+	result.Verdict = again.Verdict
+	for _, missing := range read.Missing {
+		if again.Verdict.Valid {
+			result.Differences = append(result.Differences, missing+" is missing")
+		} else {
+			result.Unchecked = append(result.Unchecked, missing+", which the run did not write")
+		}
+	}
+	result.Differences = append(result.Differences, seconds(read)...)
+	if log, err := os.Open(filepath.Join(dir, "latency.hlog")); err != nil {
+		result.Differences = append(result.Differences, "latency.hlog: the file is missing")
+	} else {
+		if err := read.Latencies.CheckLog(log); err != nil {
+			result.Differences = append(result.Differences, fmt.Sprintf("latency.hlog: %v", err))
+		}
+		log.Close()
+	}
+	result.Differences = append(differences(runFile, read.Run, again), result.Differences...)
+	return result, again
+}
+
+// seconds compares the sum of each node's intervals, which follow each other, with its summary. A host of a foreign
+// store counts nothing itself.
+func seconds(read *folder.Run) (lines []string) {
+	for _, log := range read.Logs {
+		if log.Summary == nil || log.Config == nil || log.Config.Capabilities != nil && log.Config.Capabilities.Driver != "" {
 			continue
 		}
-		log := read.Logs[at]
-		node.Config, node.Summary = log.Config, log.Summary
-		if node.Heard != nil { // of it, the phases are by the launcher's clock
-			heard := log.Heard
-			heard.WarmUpS, heard.WindowS = node.Heard.WarmUpS, node.Heard.WindowS
-			node.Heard = &heard
+		name := fmt.Sprintf("kvs%s-%s.jsonl", log.Role, log.Node)
+		if log.Broken {
+			lines = append(lines, name+": an interval is missing, or is not where the one before ends")
 		}
-		if node.MedianOpsPerS != nil {
-			node.MedianOpsPerS = new(stats.Median(log.Rates))
-		}
+		lines = append(lines, differences(name+": the sum of its intervals", log.Counts, log.Summary.Total)...)
 	}
-	run.SetWorkload()
-	run.Ops, run.OpsPerS, run.WindowS, run.OverlapShare = 0, 0, 0, 0
-	run.Total, run.Applied, run.Offered, run.Retries, run.Skew = metrics.Counts{}, metrics.Counts{}, nil, nil, nil
-	if read.HasLatencies() {
-		run.Latency = read.Latencies.Quantiles()
-	}
-	if run.Audit != nil {
-		run.Audit = verdict.JudgeAudit(run, run.Audit.Secret, audits(read.Logs))
-	}
-	run.Verdict = verdict.Judge(&run)
-	if run.Bottleneck = nil; read.Bottleneck != nil {
-		run.Bottleneck = verdict.FindBottleneck(run)
-	}
-	if run.Ceiling != nil {
-		run.Ceiling = run.Ceiling.Over(run.OpsPerS, verdict.LinkIsFull(run.Bottleneck))
-	}
-	return run
+	return lines
 }
 
-// audits returns the records of the clients' audits.
-func audits(logs []folder.Log) (records []metrics.AuditRecord) {
-	for _, log := range logs {
-		if log.Audit != nil {
-			records = append(records, *log.Audit)
+// sameText compares a text file, or the error of its reader, with the text that the records
+// give.
+func sameText(name string, text []byte, err error, want string) []string {
+	if err != nil {
+		return []string{name + ": the file is missing"}
+	}
+	got := bytes.Split(text, []byte("\n"))
+	for i, line := range strings.Split(want, "\n") {
+		if i >= len(got) || string(got[i]) != line {
+			return []string{fmt.Sprintf("%s:%d: the records give %q", name, i+1, line)}
 		}
 	}
-	return records
+	if string(text) != want {
+		return []string{name + ": it has more lines than the records give"}
+	}
+	return nil
 }

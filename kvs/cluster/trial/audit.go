@@ -18,10 +18,5 @@ func newSecret() uint64 {
 // Audited returns what the clients read after the drain, and the secret that selected it,
 // in hex.
 func (c *Controller) Audited() (secret string, records []metrics.AuditRecord) {
-	for _, m := range c.of(metrics.Client) {
-		if m.audit != nil {
-			records = append(records, *m.audit)
-		}
-	}
-	return fmt.Sprintf("%016x", c.secret), records
+	return fmt.Sprintf("%016x", c.secret), metrics.Audits(reportsOf(c.processes))
 }

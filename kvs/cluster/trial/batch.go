@@ -32,7 +32,7 @@ func (c *Controller) fitLink() error {
 	bytes := calls * call / 2
 	took := time.Duration(float64(8*bytes) / float64(bitsPerS) * float64(time.Second))
 	why := fmt.Sprintf("a link of %g Gb/s carries the %d MB of %d calls in %.0f s at best", float64(bitsPerS)/1e9, bytes/1e6, calls, took.Seconds())
-	if !plan.HasFlag(m.config.Args, batchFlag) && !plan.HasFlag(m.config.Args, "batch-bytes") {
+	if !plan.HasFlag(m.Config.Args, batchFlag) && !plan.HasFlag(m.Config.Args, "batch-bytes") {
 		c.lower(took, why)
 		return nil
 	}
@@ -46,7 +46,7 @@ func (c *Controller) fitLink() error {
 // clients' -call-timeout.
 func (c *Controller) fitLoad() {
 	m := c.slowest()
-	if typed := m.config == nil || plan.HasFlag(m.config.Args, batchFlag); typed || m.round == 0 {
+	if typed := m.Config == nil || plan.HasFlag(m.Config.Args, batchFlag); typed || m.round == 0 {
 		return
 	}
 	round := m.round

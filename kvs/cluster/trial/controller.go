@@ -18,7 +18,6 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
-	"kvlab/metrics/stats"
 )
 
 // Setup configures a Controller.
@@ -62,7 +61,6 @@ type Controller struct {
 
 	began    time.Time             // when the run began: the origin of all nodes' clocks
 	begin    time.Time             // when the warm-up begins, or has begun
-	warmUp   *stats.Stationarity   // result of the warm-up's test; nil if it is too short for one
 	extended bool                  // the warm-up lasts twice as long
 	settled  int                   // seconds of it that were tested first
 	opening  opening               // of the window, as this trial wishes it until the clients are told
@@ -92,7 +90,7 @@ func New(s Setup) *Controller {
 		began:   now,
 	}
 	if s.Plan.RestartAt > 0 {
-		c.restart = &restart{server: s.Plan.Places[0].Name} // servers come first
+		c.restart = new(restart)
 	}
 	return c
 }
@@ -103,6 +101,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 	c.ends, _ = ctx.Deadline()
 	for _, place := range c.Plan.Places {
 		m := &process{Place: place, way: c.Runner.Way(place.Node), phase: metrics.Idle, contained: c.Runner.Contains(place)}
+		m.Restarts = c.restart != nil
 		var err error
 		if m.log, err = openNodeLog(c.Dir, place, m.contained); err != nil {
 			return err
@@ -123,6 +122,9 @@ func (c *Controller) Lead(ctx context.Context) error {
 	if f := (*plan.Fault)(nil); errors.As(err, &f) && f.Kind != plan.BadArgs {
 		unreached := func(m *process) bool { return m.lost != nil }
 		f.Outside = f.Outside || c.phase == metrics.Idle || slices.ContainsFunc(c.processes, unreached)
+	}
+	if err == nil {
+		err = c.finish()
 	}
 	if unwritten := errors.Join(c.latency.Close(), file.Sync(), file.Close()); unwritten != nil && err == nil {
 		err = fmt.Errorf("the logs cannot be written: %w", unwritten)
@@ -177,6 +179,16 @@ func (c *Controller) conduct(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// finish records in the nodes' files that the run has come to its end. Its error is the first
+// of what was recorded there.
+func (c *Controller) finish() (err error) {
+	for _, m := range c.processes {
+		m.arrive(c.runTime(time.Now()), metrics.Arrival{Event: metrics.Finished})
+		err = cmp.Or(err, m.unwritten)
+	}
+	return err
 }
 
 // await waits until every process of a role has reached a stage.
@@ -287,9 +299,6 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 	case node.Log:
 	case node.Report:
 		m.keepRecord(event.Record)
-		if c.restart != nil {
-			c.restart.hear(m, *event.Record)
-		}
 		if err := c.latency.Add(*event.Record); err != nil {
 			return m.complaint(err)
 		}
@@ -305,9 +314,7 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 		}
 	case node.Phase:
 		m.phase = event.Phase
-		if entered := &m.entered[order[event.Phase]]; entered.IsZero() {
-			*entered = at
-		}
+		m.arrive(c.runTime(at), metrics.Arrival{Event: string(event.Phase)})
 		c.enter(commonPhase(c.of(metrics.Client)))
 	case node.Warm:
 		return c.settle(m, seconds(event.RoundS))
@@ -318,7 +325,7 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 		if !known || next > c.asked[m.Role] || next <= m.stage {
 			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
 		}
-		if next == done && m.summary == nil {
+		if next == done && m.Summary == nil {
 			return m.fault(plan.Complaint, "is done and has sent no summary")
 		}
 		m.stage, m.address = next, cmp.Or(event.Addr, m.address)
@@ -326,7 +333,7 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 			m.round = seconds(event.RoundS)
 		}
 		if c.restart != nil && m == c.restart.second && next == ready {
-			c.restart.ready = at
+			m.arrive(c.runTime(at), metrics.Arrival{Event: metrics.Ready})
 		}
 	}
 	return nil

@@ -66,6 +66,15 @@ func (f Folder) WriteRun(run metrics.Run) error {
 	return f.WriteJSON("run.json", run)
 }
 
+// WriteManifest writes the manifest of the folder's files, as the last of them.
+func (f Folder) WriteManifest() error {
+	m, err := metrics.ManifestOf(string(f))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", metrics.ManifestFile, err)
+	}
+	return f.WriteJSON(metrics.ManifestFile, m)
+}
+
 // WriteJSON writes a value as a file of the folder.
 func (f Folder) WriteJSON(name string, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")

@@ -13,7 +13,7 @@ import (
 // limits, and silence counts only across a network.
 func TestLeases(t *testing.T) {
 	limits := DefaultTimeouts()
-	client := &process{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}
+	client := &process{Place: plan.Place{Role: metrics.Client}, Reported: metrics.Reported{Config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}}
 	c := &Controller{Setup: Setup{Plan: plan.Plan{Local: true}, Timeouts: limits}, processes: []*process{client}}
 	start, work := c.lease(2*connectLimit+loadLimit), c.lease(c.workLimit())
 	if least := (2*connectLimit + loadLimit).Seconds(); start.LifetimeS <= least || start.LifetimeS > least+120 || start.SilenceS != 0 {
@@ -22,7 +22,7 @@ func TestLeases(t *testing.T) {
 	if least := (10*time.Second + metrics.LongestWindow + drainLimit + reportLimit).Seconds(); work.LifetimeS <= least || work.LifetimeS > least+120 {
 		t.Errorf("lease for the work %+v, want little more than %v s", work, least)
 	}
-	client.config = nil // a client that states no length
+	client.Config = nil // a client that states no length
 	c.Plan.Local = false
 	if lease := c.lease(c.workLimit()); lease.LifetimeS != 0 || lease.SilenceS != limits.Alone.Seconds() {
 		t.Errorf("lease %+v, want no end and a silence of %v", lease, limits.Alone)

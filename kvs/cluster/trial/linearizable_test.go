@@ -27,9 +27,9 @@ func TestSlicePlan(t *testing.T) {
 	for _, test := range tests {
 		c := &Controller{Setup: Setup{Timeouts: DefaultTimeouts()}}
 		for range test.clients {
-			c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, config: &metrics.Config{
+			c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, Reported: metrics.Reported{Config: &metrics.Config{
 				Flags: map[string]string{"linearizable": test.check, "secs": test.secs, "warmup": "5"},
-			}})
+			}}})
 		}
 		plan := c.slicePlan()
 		if plan.Ops != test.ops || plan.Every.Round(time.Second) != test.everyAbout {

@@ -6,7 +6,6 @@ import (
 
 	"kvlab/kvs/node"
 	"kvlab/metrics"
-	"kvlab/metrics/stats"
 )
 
 // enter reports the clients' phase to the servers.
@@ -16,11 +15,7 @@ func (c *Controller) enter(phase metrics.Phase) {
 	}
 	c.phase, c.entered = phase, time.Now()
 	if phase == metrics.Window && c.extended {
-		// The second half of the warm-up is tested at its end.
-		if test, ok := stats.CheckStationary(c.warmUpRates()[c.settled:]); ok {
-			c.warmUp = &test
-		}
-		c.warmUp.Extended = true
+		c.test(c.settled) // the second half of the warm-up, at its end
 	}
 	if phase == metrics.Window {
 		c.awaitKill()

@@ -65,22 +65,15 @@ type process struct {
 	heard        time.Time          // when it last sent anything
 	address      string             // a server's, from its ready event
 	phase        metrics.Phase
-	config       *metrics.Config
-	interval     metrics.Interval    // the last one
-	rates        []float64           // operations per second of each interval in the window
-	warming      []float64           // likewise, of each long enough interval in the warm-up
-	warm         bool                // a client's warm-up is about to end
-	round        time.Duration       // a client's longest recent round; until it is warm, an estimate by its load
-	held         metrics.SoakSamples // in the window
-	entered      [6]time.Time        // when each of its phase events arrived, in order
-	seconds      metrics.Heard       // its intervals in the window
-	questions    []question          // in order
-	readings     metrics.Readings
-	sampled      metrics.ProcessID // the process that it samples; zero before its first reading
-	summary      *metrics.Summary
-	broken       *metrics.Violation   // what -linearizable found, nil for nothing
-	slices       []metrics.Slice      // that it recorded with all clients
-	audit        *metrics.AuditRecord // nil until it has read the audited keys
+	interval     metrics.Interval   // the last one
+	warm         bool               // a client's warm-up is about to end
+	round        time.Duration      // a client's longest recent round; until it is warm, an estimate by its load
+	questions    []question         // in order
+	sampled      metrics.ProcessID  // the process that it samples; zero before its first reading
+	broken       *metrics.Violation // what -linearizable found, nil for nothing
+	slices       []metrics.Slice    // that it recorded with all clients
+	unwritten    error              // of an arrival
+	metrics.Reported
 }
 
 // id identifies the process on its node, or what contains it; nil before it is known.
@@ -88,10 +81,10 @@ func (m *process) id() *metrics.ProcessID {
 	switch {
 	case m.contained:
 		return m.outside
-	case m.config == nil || m.config.Process == (metrics.ProcessID{}):
+	case m.Config == nil || m.Config.Process == (metrics.ProcessID{}):
 		return nil
 	}
-	return &m.config.Process
+	return &m.Config.Process
 }
 
 // message is an event of a node's process, a violation of the protocol (err), or its
@@ -196,45 +189,25 @@ func (m *process) end(err error) *plan.Fault {
 
 // keepRecord keeps the parts of a record that the end of the run needs.
 func (m *process) keepRecord(r *metrics.Record) {
+	m.Add(*r)
 	switch {
-	case r.Config != nil:
-		m.config = r.Config
-	case r.Summary != nil:
-		m.summary = r.Summary
 	case r.Violation != nil:
 		m.broken = r.Violation
-	case r.Audit != nil:
-		m.audit = r.Audit
 	case r.Slice != nil:
 		if len(m.slices) < mostSlices {
 			m.slices = append(m.slices, *r.Slice)
 		}
-	case r.Usage != nil && r.Usage.Phase == metrics.Window:
-		m.held.Add(*r.Usage)
 	case r.Interval != nil:
 		m.interval = *r.Interval
-		m.seconds.Add(*r)
-		if r.Interval.Phase == metrics.Window {
-			m.rates = append(m.rates, r.Interval.OpsPerS())
-		}
-		if r.Interval.Phase == metrics.WarmUp && r.Interval.LengthS >= shortestSecond {
-			m.warming = append(m.warming, r.Interval.OpsPerS())
-		}
 	}
 }
 
-// heardOf is what was heard of a node's window; nil of a client that did not drain.
-func (m *process) heardOf() *metrics.Heard {
-	if m.Role == metrics.Server {
-		return &m.seconds
-	}
-	warmUp, window, drain := m.entered[order[metrics.WarmUp]], m.entered[order[metrics.Window]], m.entered[order[metrics.Drain]]
-	if drain.IsZero() {
-		return nil
-	}
-	h := m.seconds
-	h.WarmUpS, h.WindowS = window.Sub(warmUp).Seconds(), drain.Sub(window).Seconds()
-	return &h
+// arrive keeps what the launcher heard of the process at a moment of run time, and records
+// it in the node's file.
+func (m *process) arrive(at time.Time, a metrics.Arrival) {
+	r := metrics.Record{Node: m.Name, Role: m.Role, Time: at, Arrival: &a}
+	m.Add(r)
+	m.unwritten = cmp.Or(m.unwritten, m.log.record(&r))
 }
 
 // complaint returns the fault behind an error about the process's output.

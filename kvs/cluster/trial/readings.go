@@ -71,6 +71,6 @@ func (c *Controller) answer(m *process, answer *node.Answer, at time.Time) bool 
 	if order[c.phase] < order[metrics.WarmUp] {
 		most = earlyReadings
 	}
-	m.readings = append(m.readings[:min(len(m.readings), most-1)], *r)
+	m.arrive(r.Answered, metrics.Arrival{Event: metrics.Read, From: min(len(m.Readings), most-1), Reading: r})
 	return true
 }

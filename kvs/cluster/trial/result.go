@@ -10,7 +10,6 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/metrics/stats"
 )
 
 // Fill copies the processes' reports into run.
@@ -23,22 +22,20 @@ func (c *Controller) Fill(run *metrics.Run) {
 	}
 	for i, m := range c.processes {
 		run.Nodes[i].Address = cmp.Or(m.address, run.Nodes[i].Address)
-		run.Nodes[i].Config = m.config
-		run.Nodes[i].Summary = m.summary
-		if c.Soak > 0 {
-			run.Nodes[i].Soak = new(m.held.Soak())
-		}
-		run.Nodes[i].Heard, run.Nodes[i].Readings = m.heardOf(), m.readings
-		if m.Role == metrics.Server && len(m.rates) > 0 {
-			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))
-		}
 	}
-	run.WarmUp, run.Window, run.ValueKey = c.warmUp, c.window, c.values
+	run.Fill(reportsOf(c.processes), c.Soak > 0)
+	run.Window, run.ValueKey = c.window, c.values
 	run.Choice = fmt.Sprintf("%016x", newSecret())
 	run.Latency = c.latency.Window.Quantiles()
 	run.Check = c.together
-	run.Restart = c.restarted()
-	run.SetWorkload()
+}
+
+// reportsOf returns the accounts of processes.
+func reportsOf(processes []*process) (all []*metrics.Reported) {
+	for _, m := range processes {
+		all = append(all, &m.Reported)
+	}
+	return all
 }
 
 // VerdictOf returns the verdict on a run that err ended.

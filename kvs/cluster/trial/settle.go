@@ -10,10 +10,6 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// shortestSecond is the least length in seconds of an interval of the warm-up that is
-// tested: the end of a phase may cut an interval short.
-const shortestSecond = 0.5
-
 // settle records that a client's warm-up is about to end, or that its window without one is
 // half over. When this is true for all clients, settle decides whether they have settled or
 // extend the warm-up, and how long the window is.
@@ -27,12 +23,8 @@ func (c *Controller) settle(m *process, round time.Duration) *plan.Fault {
 			return nil
 		}
 	}
-	rates := c.warmUpRates()
-	if test, ok := stats.CheckStationary(rates[min(m.unsettled(), len(rates)):]); ok {
-		c.warmUp = &test
-		c.extended = !test.Stationary && c.Barrier == nil // the windows of a pair must coincide
-	}
-	c.settled = len(rates)
+	test, ok := c.test(m.unsettled())
+	c.extended = ok && !test.Stationary && c.Barrier == nil // the windows of a pair must coincide
 	if f := c.fitWindow(); f != nil {
 		return f
 	}
@@ -89,19 +81,12 @@ func (m *process) unsettled() int {
 	return 1 + int((max(s.Length("warmup"), 0) / 2).Seconds())
 }
 
-// warmUpRates returns the total operations per second of all clients, for each second of
-// the warm-up that every client has reported.
-func (c *Controller) warmUpRates() []float64 {
-	var sum []float64
-	for i, m := range c.of(metrics.Client) {
-		if i == 0 {
-			sum = append(sum, m.warming...)
-			continue
-		}
-		sum = sum[:min(len(sum), len(m.warming))]
-		for second := range sum {
-			sum[second] += m.warming[second]
-		}
-	}
-	return sum
+// test tests the rates of the warm-up so far, without the first seconds.
+func (c *Controller) test(from int) (stats.Stationarity, bool) {
+	clients := c.of(metrics.Client)
+	rates := metrics.WarmUpRates(reportsOf(clients))
+	c.settled = len(rates)
+	from = min(from, c.settled)
+	clients[0].arrive(c.runTime(time.Now()), metrics.Arrival{Event: metrics.Tested, From: from, To: c.settled})
+	return stats.CheckStationary(rates[from:])
 }

@@ -3,8 +3,8 @@ package trial
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,8 +62,14 @@ func TestSettle(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := New(Setup{})
 			pipes := []*pipe{{}, {}}
-			for _, p := range pipes {
-				c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp})
+			for i, p := range pipes {
+				place := plan.Place{Name: fmt.Sprint(i), Role: metrics.Client}
+				log, err := openNodeLog(Folder(t.TempDir()), place, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer log.close()
+				c.processes = append(c.processes, &process{Place: place, log: log, stdin: p, phase: metrics.WarmUp})
 			}
 			c.enter(metrics.WarmUp)
 			a, b := c.processes[0], c.processes[1]
@@ -83,11 +89,13 @@ func TestSettle(t *testing.T) {
 			a.warmUp(test.more...)
 			b.warmUp(test.more...)
 			c.enter(metrics.Window)
-			if (c.warmUp == nil) != (test.stamp == "") || c.warmUp != nil && !strings.HasPrefix(c.warmUp.String(), test.stamp) {
-				t.Errorf("%v, want %q", c.warmUp, test.stamp)
+			run := metrics.Run{Nodes: []metrics.RunNode{{Role: metrics.Client}, {Role: metrics.Client}}}
+			run.Fill(reportsOf(c.processes), false)
+			if found := run.WarmUp; (found == nil) != (test.stamp == "") || found != nil && !strings.HasPrefix(found.String(), test.stamp) {
+				t.Errorf("%v, want %q", found, test.stamp)
 			}
-			if c.warmUp != nil && c.warmUp.Extended != test.extend {
-				t.Errorf("extended is %v", c.warmUp.Extended)
+			if run.WarmUp != nil && run.WarmUp.Extended != test.extend {
+				t.Errorf("extended is %v", run.WarmUp.Extended)
 			}
 			if f := c.settle(a, 0); f == nil || !strings.Contains(f.Reason, "out of turn") {
 				t.Errorf("asking twice: %v", f)
@@ -107,7 +115,7 @@ func TestWindowOfAnExperiment(t *testing.T) {
 		{2 * time.Second, 9 * time.Second, metrics.LongestWindow},
 	} {
 		c := New(Setup{Window: test.window})
-		c.processes = []*process{{Place: plan.Place{Role: metrics.Client}, round: test.round, config: &metrics.Config{Flags: metrics.FlagValues{"secs": "2"}}}}
+		c.processes = []*process{{Place: plan.Place{Role: metrics.Client}, round: test.round, Reported: metrics.Reported{Config: &metrics.Config{Flags: metrics.FlagValues{"secs": "2"}}}}}
 		if f := c.fitWindow(); f != nil || c.opening.length != test.want {
 			t.Errorf("%+v: %v, %v", test, c.opening.length, f)
 		}
@@ -124,7 +132,7 @@ func TestSettleOutOfTurn(t *testing.T) {
 			t.Errorf("a %s in %s was heard", m.Role, m.phase)
 		}
 	}
-	if got := c.warmUpRates(); !slices.Equal(got, nil) {
+	if got := metrics.WarmUpRates(nil); got != nil {
 		t.Errorf("rates %v without clients", got)
 	}
 }
@@ -135,7 +143,7 @@ func TestUnsettledSeconds(t *testing.T) {
 		rate, warmUp string
 		want         int
 	}{{"", "5", 1}, {"200000", "5", 1}, {"70%", "5", 3}, {"70%", "20", 11}, {"70%", "", 1}} {
-		m := &process{config: &metrics.Config{Flags: map[string]string{"rate": test.rate, "warmup": test.warmUp}}}
+		m := &process{Reported: metrics.Reported{Config: &metrics.Config{Flags: map[string]string{"rate": test.rate, "warmup": test.warmUp}}}}
 		if got := m.unsettled(); got != test.want {
 			t.Errorf("-rate %q -warmup %q: %d seconds, want %d", test.rate, test.warmUp, got, test.want)
 		}

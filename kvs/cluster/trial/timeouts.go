@@ -67,8 +67,8 @@ func (c *Controller) typedLength() time.Duration {
 
 // settings returns the settings that the process has reported.
 func (m *process) settings() metrics.FlagValues {
-	if m.config == nil {
+	if m.Config == nil {
 		return nil
 	}
-	return m.config.Flags
+	return m.Config.Flags
 }

@@ -25,7 +25,7 @@ func warming(s Setup, clients int, flags string) (*Controller, []*pipe) {
 	for range clients {
 		p := &pipe{}
 		pipes = append(pipes, p)
-		c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp, config: config})
+		c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp, Reported: metrics.Reported{Config: config}})
 	}
 	return c, pipes
 }

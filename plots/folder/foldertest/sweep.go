@@ -117,6 +117,16 @@ func (p SweepPlan) run(planned metrics.PlannedTrial, rng *rand.Rand) metrics.Run
 	return run
 }
 
+// WriteManifest writes the manifest of a folder, as the launcher does at its end.
+func WriteManifest(t testing.TB, dir string) {
+	t.Helper()
+	m, err := metrics.ManifestOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	WriteJSON(t, filepath.Join(dir, metrics.ManifestFile), m)
+}
+
 // WriteJSON writes a value to a file in a folder that may not be there yet.
 func WriteJSON(t testing.TB, name string, value any) {
 	t.Helper()

@@ -1,0 +1,229 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"kvlab/metrics/stats"
+)
+
+// Arrival is what the launcher heard of a node, or did with it, at the record's time. The
+// launcher adds it to the node's file.
+type Arrival struct {
+	Event string `json:"event"` // the phase that a client entered, or one of the following
+
+	// Of Tested, the seconds of the warm-up whose rates the launcher tested: from From up to,
+	// but without, To. Of Read, how many earlier readings the launcher keeps.
+	From    int      `json:"from,omitempty"`
+	To      int      `json:"to,omitempty"`
+	Reading *Reading `json:"reading,omitempty"` // of Read
+}
+
+// The events of an Arrival that are no phases.
+const (
+	Tested   = "tested"   // in the file of the first client
+	Read     = "read"     // the node has answered with a Reading
+	Killed   = "killed"   // the launcher killed the server's process
+	Ready    = "ready"    // the process in its place served
+	Finished = "finished" // every process of the run has left after its work
+)
+
+// Reported is what the end of a run needs of one node's records. The launcher adds them as
+// they arrive, and a reader of the node's file adds them again. The zero value has none. It
+// is not safe for concurrent use.
+type Reported struct {
+	Config   *Config
+	Summary  *Summary
+	Audit    *AuditRecord
+	Finished bool
+	Counts   Counts      // of all intervals
+	Broken   bool        // an interval does not begin where the one before ended, or its phase comes before that one's
+	Held     SoakSamples // in the window
+	Readings Readings
+
+	warming  []float64           // operations per second of each interval of the warm-up that is long enough
+	rates    []float64           // likewise, of each interval of the window
+	window   []Record            // these intervals, if Restarts
+	seconds  Heard               // of these intervals
+	entered  map[Phase]time.Time // when each of its phase events arrived
+	tested   []Arrival
+	last     Interval
+	lastAt   time.Time // of last
+	killed   time.Time
+	ready    time.Time // the process in place of the killed one
+	former   *Reported // of the killed one
+	Restarts bool      // the run kills a server
+}
+
+// shortestSecond is the least length in seconds of an interval of the warm-up that is
+// tested: the end of a phase may cut an interval short.
+const shortestSecond = 0.5
+
+// roundingS is more than the rounding of times of days in seconds, and less than any interval.
+const roundingS = 1e-6
+
+// phases are all phases, in their order.
+var phases = []Phase{Idle, Load, WarmUp, Window, Drain, Done}
+
+// Add adds the node's next record.
+func (n *Reported) Add(r Record) {
+	switch {
+	case r.Config != nil:
+		if n.Config != nil {
+			n.Restart()
+		}
+		n.Config = r.Config
+	case r.Summary != nil:
+		n.Summary = r.Summary
+	case r.Audit != nil:
+		n.Audit = r.Audit
+	case r.Usage != nil && r.Usage.Phase == Window:
+		n.Held.Add(*r.Usage)
+	case r.Interval != nil:
+		n.interval(r)
+	case r.Arrival != nil:
+		n.arrival(r.Time, *r.Arrival)
+	}
+}
+
+// Restart begins the account of the process that takes the place of a killed one. The seconds
+// in the window go on.
+func (n *Reported) Restart() {
+	former := *n
+	*n = Reported{former: &former, rates: n.rates, seconds: n.seconds, killed: n.killed, Restarts: n.Restarts}
+}
+
+func (n *Reported) interval(r Record) {
+	i := *r.Interval
+	apart := math.Abs(i.StartS - (n.last.StartS + n.last.LengthS))
+	n.Broken = n.Broken || apart > roundingS || slices.Index(phases, i.Phase) < max(0, slices.Index(phases, n.last.Phase))
+	n.Counts, n.last, n.lastAt = n.Counts.Add(i.Counts), i, r.Time
+	n.seconds.Add(r)
+	switch rate := r.Interval.OpsPerS(); {
+	case r.Interval.Phase == WarmUp && r.Interval.LengthS >= shortestSecond:
+		n.warming = append(n.warming, rate)
+	case r.Interval.Phase == Window:
+		n.rates = append(n.rates, rate)
+		if n.Restarts {
+			n.window = append(n.window, r)
+		}
+	}
+}
+
+func (n *Reported) arrival(at time.Time, a Arrival) {
+	switch a.Event {
+	case Tested:
+		n.tested = append(n.tested, a)
+	case Read:
+		if a.Reading != nil {
+			n.Readings = append(n.Readings[:max(0, min(len(n.Readings), a.From))], *a.Reading)
+		}
+	case Killed:
+		n.killed = at
+	case Ready:
+		n.ready = at
+	case Finished:
+		n.Finished = true
+	default:
+		if n.entered == nil {
+			n.entered = make(map[Phase]time.Time)
+		}
+		if _, again := n.entered[Phase(a.Event)]; !again {
+			n.entered[Phase(a.Event)] = at
+		}
+	}
+}
+
+// heard is what was heard of a node's window; nil of a client that did not drain.
+func (n *Reported) heard(role Role) *Heard {
+	if role == Server {
+		return &n.seconds
+	}
+	drain, ok := n.entered[Drain]
+	if !ok {
+		return nil
+	}
+	h, window := n.seconds, n.entered[Window]
+	h.WarmUpS, h.WindowS = window.Sub(n.entered[WarmUp]).Seconds(), drain.Sub(window).Seconds()
+	return &h
+}
+
+// WarmUpRates returns the total operations per second of all clients, for each second of
+// the warm-up that every client has reported.
+func WarmUpRates(clients []*Reported) []float64 {
+	var sum []float64
+	for i, client := range clients {
+		if i == 0 {
+			sum = append(sum, client.warming...)
+			continue
+		}
+		sum = sum[:min(len(sum), len(client.warming))]
+		for second := range sum {
+			sum[second] += client.warming[second]
+		}
+	}
+	return sum
+}
+
+// warmUp returns the result of the last test of the warm-up that had rates enough; nil
+// without one. The warm-up was extended if there were two.
+func warmUp(clients []*Reported) (found *stats.Stationarity) {
+	if len(clients) == 0 {
+		return nil
+	}
+	rates := WarmUpRates(clients)
+	for _, t := range clients[0].tested {
+		if t.From < 0 || t.From > t.To || t.To > len(rates) {
+			return nil
+		}
+		if test, ok := stats.CheckStationary(rates[t.From:t.To]); ok {
+			found = &test
+		}
+	}
+	if found != nil {
+		found.Extended = len(clients[0].tested) > 1
+	}
+	return found
+}
+
+// Fill fills in what the nodes reported: one account for each of the run's nodes, in their
+// order. soak says that no process may grow in the window.
+func (r *Run) Fill(reported []*Reported, soak bool) {
+	var clients []*Reported
+	for i, n := range reported {
+		node := &r.Nodes[i]
+		node.Config, node.Summary, node.Heard, node.Readings = n.Config, n.Summary, n.heard(node.Role), n.Readings
+		if soak {
+			node.Soak = new(n.Held.Soak())
+		}
+		if node.Role == Server && len(n.rates) > 0 {
+			node.MedianOpsPerS = new(stats.Median(n.rates))
+		}
+		if node.Role == Client {
+			clients = append(clients, n)
+		}
+	}
+	for i, n := range reported {
+		if n.former != nil {
+			r.Restart = n.restarted(r.Nodes[i].Name, clients)
+		}
+	}
+	r.WarmUp = warmUp(clients)
+	r.SetWorkload()
+}
+
+// Audits returns the records of the clients' audits.
+func Audits(reported []*Reported) (records []AuditRecord) {
+	for _, n := range reported {
+		if n.Audit != nil {
+			records = append(records, *n.Audit)
+		}
+	}
+	return records
+}
+
+// IsFinished reports whether the run came to its end.
+func IsFinished(reported []*Reported) bool {
+	return !slices.ContainsFunc(reported, func(n *Reported) bool { return !n.Finished })
+}
