@@ -281,7 +281,9 @@ func (c *Controller) handle(msg message) *plan.Fault {
 		c.killServer()
 		return nil
 	}
-	m.heard = time.Now()
+	if msg.event.Event != node.Answered { // a node that hangs may answer questions
+		m.heard = time.Now()
+	}
 	switch {
 	case msg.ended && c.restart.expects(m):
 		return c.revive(m)
