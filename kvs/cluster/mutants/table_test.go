@@ -1,5 +1,7 @@
 package mutants
 
+import "slices"
+
 // The files that mutants edit.
 const (
 	syncmap     = "kvs/engine/syncmap.go"
@@ -145,7 +147,10 @@ const open = "-rate 20k -batch 64"
 
 // mutants are all mistakes, in the order in which they are planted. A mutant without edits
 // is planted by another's.
-var mutants = []mutant{
+var mutants = slices.Concat(programs, values)
+
+// programs are mistakes in the programs' parts.
+var programs = []mutant{
 	// The engine, and the server.
 	{
 		name: "every hundredth put is dropped",
