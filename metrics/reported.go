@@ -44,6 +44,7 @@ type Reported struct {
 
 	warming  []float64           // operations per second of each interval of the warm-up that is long enough
 	rates    []float64           // likewise, of each interval of the window
+	steady   []float64           // of these, those that are long enough
 	window   []Record            // these intervals, if Restarts
 	seconds  Heard               // of these intervals
 	entered  map[Phase]time.Time // when each of its phase events arrived
@@ -104,6 +105,9 @@ func (n *Reported) interval(r Record) {
 	case r.Interval.Phase == WarmUp && r.Interval.LengthS >= shortestSecond:
 		n.warming = append(n.warming, rate)
 	case r.Interval.Phase == Window:
+		if r.Interval.LengthS >= shortestSecond {
+			n.steady = append(n.steady, r.Interval.OpsPerS())
+		}
 		n.rates = append(n.rates, rate)
 		if n.Restarts {
 			n.window = append(n.window, r)
@@ -209,7 +213,14 @@ func (r *Run) Fill(reported []*Reported, soak bool) {
 			r.Restart = n.restarted(r.Nodes[i].Name, clients)
 		}
 	}
-	r.WarmUp = warmUp(clients)
+	r.WarmUp, r.Drift = warmUp(clients), nil
+	var rates [][]float64
+	for _, n := range clients {
+		rates = append(rates, n.steady)
+	}
+	if drift, ok := stats.CheckDrift(stats.Sum(rates...)); ok {
+		r.Drift = &drift
+	}
 	r.SetWorkload()
 }
 

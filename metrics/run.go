@@ -60,6 +60,7 @@ type Run struct {
 	Audit    *Audit              `json:"audit,omitempty"`     // nil in folders of earlier releases, and of servers without a store
 	ValueKey string              `json:"value_key,omitempty"` // what the values' check bytes depend on, in hex; no server knew it before the end
 	Window   *WindowLength       `json:"window,omitempty"`    // how it came to its length; nil of a run that ended before it
+	Drift    *stats.Stationarity `json:"drift,omitempty"`     // of the clients' seconds in the window; nil of fewer than 4
 	WarmUp   *stats.Stationarity `json:"warm_up,omitempty"`   // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases

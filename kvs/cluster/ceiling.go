@@ -112,7 +112,7 @@ func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, le
 	}
 	run = metrics.Run{ID: dir.ID(), Started: time.Now()}
 	led := trial.New(trial.Setup{
-		Plan: plan, Dir: dir, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Preflight: of.Preflight,
+		Plan: plan, Dir: dir, Typed: true, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Preflight: of.Preflight,
 		Show: func(s trial.Status) {
 			if of.Show != nil {
 				s.Phase = "ceiling, " + kind.Name

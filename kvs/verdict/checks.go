@@ -71,6 +71,8 @@ var checks = []Check{
 	{"batches", "a closed loop's rounds have as many calls and operations as its batch size makes", drawn, checkBatches},
 	{"busy", "a closed loop's operations take the time of its rounds together", watched, checkBusy},
 	{"carried", "a client's network interface carries the bytes of its calls", watched, checkCarried},
+	{"link", "the links carry the operations that are counted", "Warm up longer: what was under way when the window opened is counted in it.", checkLink},
+	{"drift", "the rate does not drift in the window", "Look for what changes while the store runs, or warm up longer.", checkDrift},
 	{"timeouts", "no call takes longer than -call-timeout", "A call had no reply in time: look for a lock that is not released, a reply that is never sent, and work that grows with the number of keys.", checkTimeouts},
 	{"linearizable", "what is recorded with -linearizable is linearizable", "A read returned a value that no order of the operations explains: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkHistory},
 	{"audit", "after the run the store has the clients' last acknowledged writes", "A write may be acknowledged only when it is done: look for writes that are dropped, or overtaken by an older one.", checkAudit},

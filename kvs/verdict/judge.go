@@ -62,19 +62,26 @@ func Judge(run *metrics.Run) metrics.Verdict {
 // replies and is never VALID. Each process is client 0 of 1, so all draw the same
 // operations.
 func JudgeInproc(run *metrics.Run) metrics.Verdict {
-	return judgeCeiling(run, "reports", "replies", "window", "totals", "streams", "misses", Ceiling)
+	return judgeCeiling(run, "reports", "replies", "window", "totals", "workers", "streams", "misses", "tallies", "rate", "heard", "little", "ends", Ceiling)
 }
 
 // JudgeRepeat is the verdict on the run whose clients and servers -repeat: its calls
-// came back, and that it is no result.
+// came back, as many and as fast as the clients say, and it is no result. Its servers do not
+// count.
 func JudgeRepeat(run *metrics.Run) metrics.Verdict {
-	return judgeCeiling(run, "reports", "window", Ceiling)
+	return judgeCeiling(run, "reports", "window", "tallies", "rate", "heard", "little", "ends", "batches", "carried", Ceiling)
 }
 
 // judgeCeiling makes some of the checks of a run without a store.
 func judgeCeiling(run *metrics.Run, ids ...string) metrics.Verdict {
 	Total(run)
 	r := &judged{Run: *run, storeless: true}
+	if run.Workload != nil && run.Count(metrics.Server) > 0 {
+		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
+	}
+	if r.expected == nil { // without servers no share of a batch is known
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id == "batches" })
+	}
 	v := r.made(rows(ids...))
 	run.Checks = r.Checks
 	return v

@@ -27,7 +27,7 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 	add(saturated != "", "SATURATED", "offer a lower -rate", "the store did not keep up: %s", strings.TrimPrefix(saturated, "saturated: "))
 	if c := run.Ceiling; c != nil {
 		add(c.ClientBound, "CLIENT-BOUND", "use more client nodes, or larger batches", "the same clients reach only %.2fx this rate without a store", c.Headroom)
-		add(c.NotUsable, "NO CEILING", "measure longer, with --secs 30", "the ceiling is below the result, measured twice")
+		add(c.NotUsable, "NO CEILING", "measure longer, with --secs 30", "the ceiling is too noisy: it is below the result, measured twice")
 	}
 	if w := run.WarmUp; w != nil {
 		add(!w.Stationary, "NON-STATIONARY", "double -warmup", "the rate drifted by %+.1f %% in the last %d s of the warm-up", 100*w.DriftShare, w.Seconds)
@@ -35,6 +35,12 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 	if b := run.Bottleneck; b != nil {
 		add(b.Kind == metrics.LimitOther, Crowded, "end it, or compare by --ab --together", "other processes took %.0f %% of the processors of %s", b.Figures.OtherCPUPercent, b.Figures.OtherCPUNode)
 	}
+	for _, c := range run.Checks {
+		for _, row := range rows(c.ID) {
+			add(c.Outcome == metrics.CheckDoubted, strings.ToUpper(c.ID), strings.TrimSuffix(row.Advice, "."), "%s", c.Evidence)
+		}
+	}
+	add(run.Offered.Ahead(run.Ops), "BACKLOG", "warm up longer", "%.1f %% of the operations that were due in the window were answered in it: the warm-up left some behind", 100*run.Offered.Achieved(run.Ops))
 	if run.Restart != nil {
 		add(true, "RESTARTED", "leave out --restart-at for a number to rank", "a server was killed in the window")
 	} else if r := run.Retries; r != nil {

@@ -3,6 +3,8 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,6 +176,45 @@ func limitOfPoint(p metrics.Point, at string) string {
 	return strings.Join(parts, "; ")
 }
 
+const (
+	// maxLean is the difference of clients' and servers' counts in a window that trials may
+	// have in common: the drift that stats.CheckStationary allows.
+	maxLean = 0.02
+	// fewestLeaning are the trials from which one sign in all of them says something.
+	fewestLeaning = 3
+)
+
+// windowsOfTrials are reservations about the windows of trials: their lengths, and whether in
+// all of them the clients counted more than the servers, or fewer.
+func windowsOfTrials(points []metrics.Point) (all []Reservation) {
+	lengths := make(map[float64][]float64) // by those that were asked for
+	var leans []float64
+	for _, p := range points {
+		for _, t := range p.Valid {
+			if t.Run == nil {
+				continue
+			}
+			if w := t.Run.Window; w != nil && w.NeedsS > 0 {
+				lengths[w.AskedS] = append(lengths[w.AskedS], w.UsedS)
+			}
+			if least, most, known := appliedInWindow(&judged{Run: *t.Run}); known {
+				leans = append(leans, float64(t.Run.Ops)/min(max(float64(t.Run.Ops), least), most)-1)
+			}
+		}
+	}
+	for _, asked := range slices.Sorted(maps.Keys(lengths)) {
+		if least, most := slices.Min(lengths[asked]), slices.Max(lengths[asked]); least < (1-metrics.WindowsApart)*most {
+			all = append(all, Reservation{Name: "WINDOWS", Do: fmt.Sprintf("add --secs %.0f", math.Ceil(most)),
+				Text: fmt.Sprintf("the trials' windows are %.3g to %.3g s long, as their rounds became longer and longer", least, most)})
+		}
+	}
+	if len(leans) >= fewestLeaning && (slices.Min(leans) > maxLean || slices.Max(leans) < -maxLean) {
+		all = append(all, Reservation{Name: "LEAN", Do: "warm up longer, or measure longer",
+			Text: fmt.Sprintf("in all trials the clients counted %+.1f to %+.1f %% against what the servers applied in the window", 100*slices.Min(leans), 100*slices.Max(leans))})
+	}
+	return all
+}
+
 // reservationsOfTrials joins the reservations of all valid trials by their kinds, and adds
 // those of the points.
 func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Reservation) {
@@ -211,7 +252,13 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 		all = append(all, Reservation{Name: "CLASSES", Do: "compare versions, durability, connections and counts first",
 			Text: fmt.Sprintf("the points are of %d classes, which have no common rank", len(slices.Compact(format.NonEmpty(classes...))))})
 	}
+	all = append(all, windowsOfTrials(points)...)
 	for _, point := range points {
+		if at := metrics.PointName(plan.Knobs, point.Values); plan.Until > 0 && !point.Met(plan.Until) {
+			estimate, _ := point.Estimate()
+			all = append(all, Reservation{Name: "UNTIL", Do: "end other work on the machines, or lengthen the window",
+				Text: fmt.Sprintf("--until %g%% is not reached%s: the interval's half-width is %.2g %% after %s", 100*plan.Until, strings.TrimSuffix(" at "+at, " at "), 100*estimate.HalfWidth(), format.Plural(point.Trials(), "trial"))})
+		}
 		const chance = 0.01 // of such a warning in a sweep without a trend
 		if p := stats.MannKendall(point.Rates()); point.OK() && p*float64(len(points)) < chance {
 			at := strings.Join(format.NonEmpty("the rates", metrics.PointName(plan.Knobs, point.Values)), " at ")

@@ -98,33 +98,46 @@ func checkServersWindow(run *judged) finding {
 	if run.Restart != nil {
 		return inapplicable("--restart-at: the marks of the killed server are lost")
 	}
-	errorS, bound, counted := 0.0, 0.0, float64(run.Ops)
+	bound, counted := 0.0, float64(run.Ops)
 	for _, node := range run.Clients() {
 		sums := roundsOf(node)
 		if sums == nil {
 			return inapplicable("no rounds")
 		}
-		errorS = max(errorS, clockErrorS(run, node.Name))
 		bound += underWay(run, sums) + node.Summary.OpsPerS()*node.Summary.Edges.SlotS
 		counted += float64(sums.Spots)
 	}
+	least, most, known := appliedInWindow(run)
+	if !known {
+		return inapplicable("the servers mark no counts")
+	}
+	if counted < least-bound || counted > most+bound {
+		return failed("", "the servers applied %.0f to %.0f operations in the window, the clients counted %.0f: they differ by more than the %.0f that were under way", least, most, counted, bound)
+	}
+	return passed("the servers applied %.0f to %.0f operations in the window, the clients counted %.0f", least, most, counted)
+}
+
+// appliedInWindow returns bounds of the operations that the servers applied in the clients'
+// common window; false if they do not mark their counts.
+func appliedInWindow(run *judged) (least, most float64, known bool) {
 	opens, closes := run.WindowStart, run.WindowStart.Add(time.Duration(run.WindowS*float64(time.Second)))
-	least, most := 0.0, 0.0
+	errorS := 0.0
+	for _, node := range run.Clients() {
+		errorS = max(errorS, clockErrorS(run, node.Name))
+	}
 	for _, node := range run.Servers() {
 		s := node.Summary
-		if s.Opening == nil || s.Closing == nil {
-			return inapplicable("the servers mark no counts")
+		if s == nil || s.Opening == nil || s.Closing == nil {
+			return 0, 0, false
 		}
 		errorS := errorS + clockErrorS(run, node.Name)
 		fewest, before := s.Opening.Within(opens, errorS)
 		after, all := s.Closing.Within(closes, errorS)
 		least += max(0, float64(after)-float64(before))
 		most += float64(min(all, s.Total.Ops())) - float64(fewest)
+		known = true
 	}
-	if counted < least-bound || counted > most+bound {
-		return failed("", "the servers applied %.0f to %.0f operations in the window, the clients counted %.0f: they differ by more than the %.0f that were under way", least, most, counted, bound)
-	}
-	return passed("the servers applied %.0f to %.0f operations in the window, the clients counted %.0f", least, most, counted)
+	return least, most, known
 }
 
 func secondsApart(a, b time.Time) float64 { return math.Abs(a.Sub(b).Seconds()) }

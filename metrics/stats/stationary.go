@@ -45,6 +45,40 @@ func CheckStationary(rates []float64) (s Stationarity, ok bool) {
 	return s, true
 }
 
+// CheckDrift is CheckStationary of the seconds of a window, which are noisier than their
+// medians may differ: the rates are not stationary only if a difference of the halves of over
+// 2 % comes with a trend, or with a difference of the halves' means (Welch's t of the
+// logarithms), that chance makes in one of a hundred windows.
+func CheckDrift(rates []float64) (s Stationarity, ok bool) {
+	s, ok = CheckStationary(rates)
+	if s.Stationary || !ok {
+		return s, ok
+	}
+	n := len(rates)
+	counted := make([]float64, n)
+	for i, rate := range rates {
+		counted[i] = max(rate, 1) // so that a stalled second has a logarithm
+	}
+	low, high := welch(logs(counted[:n/2]), logs(counted[n-n/2:])).interval(1 - MinTrendP)
+	s.Stationary = math.Abs(s.DriftShare) <= maxDrift || s.TrendP > MinTrendP && low <= 0 && high >= 0
+	return s, ok
+}
+
+// Sum adds up series by place, as far as all of them go.
+func Sum(series ...[]float64) (sum []float64) {
+	for i, s := range series {
+		if i == 0 {
+			sum = append(sum, s...)
+			continue
+		}
+		sum = sum[:min(len(sum), len(s))]
+		for at := range sum {
+			sum[at] += s[at]
+		}
+	}
+	return sum
+}
+
 // String says what was found, for people.
 func (s Stationarity) String() string {
 	word := "stationary"

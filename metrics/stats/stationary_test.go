@@ -117,3 +117,44 @@ func TestStationaryRates(t *testing.T) {
 		}
 	}
 }
+
+// A store five times slower from mid-window on has drifted, in 5 s too. Noise that a busy
+// machine makes is called a drift in few windows, and small changes are not looked for.
+func TestDrift(t *testing.T) {
+	for _, test := range []struct {
+		rates  []float64
+		steady bool
+		drift  float64
+	}{
+		{[]float64{100, 97, 60, 20, 21}, false, -0.79},
+		{[]float64{100, 90, 110, 95, 20, 22, 18, 21}, false, -0.79},
+		{[]float64{100, 100, 101, 101, 101, 102, 101, 101}, true, 0},
+		{[]float64{100, 60, 90, 70, 110, 50, 120, 65}, true, 0},
+		{[]float64{0, 0, 0, 100, 100, 100}, false, 1},
+	} {
+		if got, ok := CheckDrift(test.rates); !ok || got.Stationary != test.steady || !test.steady && math.Abs(got.DriftShare-test.drift) > 0.02 {
+			t.Errorf("%v: %+v, want steady %v, drift %v", test.rates, got, test.steady, test.drift)
+		}
+	}
+	const windows, seed = 2000, 7
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, seed))
+	for _, seconds := range []int{5, 10, 30} {
+		drifted := 0
+		for range windows {
+			rates := make([]float64, seconds)
+			for i := range rates {
+				rates[i] = 1e6 * math.Exp(0.3*random.NormFloat64())
+			}
+			if s, _ := CheckDrift(rates); !s.Stationary {
+				drifted++
+			}
+		}
+		if drifted > windows*3/100 {
+			t.Errorf("%d of %d windows of %d s drift by noise alone", drifted, windows, seconds)
+		}
+	}
+	if got := Sum([]float64{1, 2, 3}, []float64{10, 20}, []float64{100, 200, 300}); !slices.Equal(got, []float64{111, 222}) {
+		t.Errorf("sum %v", got)
+	}
+}

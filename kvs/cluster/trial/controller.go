@@ -32,6 +32,7 @@ type Setup struct {
 	Preflight *metrics.Preflight // nil when it has not come to its end
 	Soak      time.Duration      // length of the window, if no process may grow in it (--soak); else 0
 	Barrier   *Barrier           // with the other trial of a pair; nil for none
+	Typed     bool               // the window is as long as its flags say, as a ceiling's
 	Window    time.Duration      // in an experiment, the least length of a window whose rounds decide it, at least -secs; 0: this is no trial of one
 
 	Password  string               // of the foreign store; "" for none

@@ -12,9 +12,9 @@ import (
 )
 
 // fits reports whether the rounds decide how long the window is at least: in a closed loop
-// that is neither a soak nor has a restart at a time.
+// that is neither a ceiling nor a soak, nor has a restart at a time.
 func (c *Controller) fits() bool {
-	return c.Soak == 0 && c.Plan.RestartAt == 0 && c.of(metrics.Client)[0].settings()["rate"] == ""
+	return !c.Typed && c.Soak == 0 && c.Plan.RestartAt == 0 && c.of(metrics.Client)[0].settings()["rate"] == ""
 }
 
 // leastWindow is the length of the window by the flags, or if it fits the rounds the

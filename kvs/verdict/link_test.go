@@ -1,0 +1,87 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"kvlab/metrics"
+	"kvlab/metrics/stats"
+)
+
+// What is counted in the window may be more than the links carry only as far as it was under
+// way when the window opened.
+func TestLink(t *testing.T) {
+	lab := func(bitsPerS uint64) *metrics.Lab { return &metrics.Lab{Hosts: 2, LinkBitsPerS: bitsPerS} }
+	for _, test := range []struct {
+		name     string
+		lab      *metrics.Lab
+		change   func(r *judged)
+		want     metrics.CheckOutcome
+		evidence string
+	}{
+		{"unknown", nil, func(*judged) {}, metrics.CheckInapplicable, "not known"},
+		{"wide", lab(1e9), func(*judged) {}, metrics.CheckPassed, "0.9 MB"},
+		{"too narrow", lab(1e5), func(*judged) {}, metrics.CheckFailed, "have 0.9 MB of payload, its link carries 0.4 MB, and 0.0 MB were under way"},
+		{"under way", lab(1e5), func(r *judged) { r.Nodes[1].Summary.Workers[0].Rounds.MostOps = 9000 }, metrics.CheckDoubted, "the others were under way"},
+		{"shared", lab(1e5), func(r *judged) { r.Nodes[0].Machine, r.Nodes[1].Machine = "m", "m" }, metrics.CheckInapplicable, "share machines"},
+	} {
+		run := witnessed()
+		run.Lab = test.lab
+		run.WindowS = 10
+		test.change(run)
+		if got := checkLink(run); got.Outcome != test.want || !strings.Contains(got.Evidence, test.evidence) {
+			t.Errorf("%s: %+v, want %s with %q", test.name, got, test.want, test.evidence)
+		}
+	}
+}
+
+// A drift stands beside a VALID result, and so does a backlog that a stall may explain.
+func TestDriftIsAReservation(t *testing.T) {
+	run := witnessed()
+	drift, _ := stats.CheckDrift([]float64{100, 97, 60, 20, 21})
+	run.Drift = &drift
+	found := checkDrift(run)
+	found.ID = "drift"
+	run.Checks = []metrics.CheckResult{metrics.CheckResult(found)}
+	run.Ops, run.Offered = 1048, &metrics.Offered{OpsPerS: 200, Ops: 1000}
+	var words []string
+	for _, r := range reservationsOf(run.Run) {
+		words = append(words, r.String())
+	}
+	text := strings.Join(words, "; ")
+	for _, want := range []string{"the rate drifted by -79 % from the first half of the window to the second: ", "(DRIFT)", "104.8 % of the operations that were due", "(BACKLOG)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the reservations lack %q: %s", want, text)
+		}
+	}
+}
+
+// Clients that count over 2 % more than the servers in all trials are named, and so are
+// windows of different lengths and an interval that --until did not reach.
+func TestWindowsOfTrials(t *testing.T) {
+	plan, done := ratedTrials(5e6, 6e6, 7e6)
+	plan.Until = 0.02
+	for i := range done {
+		run := witnessed().Run
+		Total(&run)
+		run.Verdict = metrics.Verdict{Valid: true}
+		run.Ops = 10_400 // the servers applied 9,959 to 10,011
+		run.Window = &metrics.WindowLength{AskedS: 5, NeedsS: 5, UsedS: float64(5 + i)}
+		done[i].Run = &run
+	}
+	text := ""
+	for _, r := range AnswerOfTrials(plan, done).Reservations {
+		text += r.String() + "\n"
+	}
+	for _, want := range []string{"in all trials the clients counted +", "(LEAN)", "windows are 5 to 7 s long", "(WINDOWS)", "--until 2% is not reached: ", "(UNTIL)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the reservations lack %q:\n%s", want, text)
+		}
+	}
+	done[1].Run.Ops = 10_000
+	for _, r := range AnswerOfTrials(plan, done).Reservations {
+		if r.Name == "LEAN" {
+			t.Errorf("two of three trials lean: %s", r)
+		}
+	}
+}
