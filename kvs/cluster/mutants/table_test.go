@@ -27,6 +27,7 @@ const (
 	result      = "kvs/cluster/trial/result.go"
 	nodeTime    = "kvs/node/time.go"
 	reports     = "kvs/node/report.go"
+	reported    = "metrics/reported.go"
 )
 
 // loaded is what these runs put before the workload begins; see verdictOf.
@@ -395,7 +396,7 @@ var programs = []mutant{
 	{name: "a server's window is doubled", args: redis, reason: "the server's seconds"},
 	{
 		name:   "the servers' medians are doubled",
-		edits:  []edit{{result, "			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))\n", "			run.Nodes[i].MedianOpsPerS = new(stats.Median(m.rates))\n			if planted(\"the servers' medians are doubled\") {\n				*run.Nodes[i].MedianOpsPerS *= 2\n			}\n"}},
+		edits:  []edit{{reported, "			node.MedianOpsPerS = new(stats.Median(n.rates))\n", "			node.MedianOpsPerS = new(stats.Median(n.rates))\n			if planted(\"the servers' medians are doubled\") {\n				*node.MedianOpsPerS *= 2\n			}\n"}},
 		reason: "median",
 	},
 	{
