@@ -68,7 +68,7 @@ var earlierClasses = FlagClasses{
 
 		"value-size": ShapeFlag, "key-prefix": ShapeFlag, "batch": ShapeFlag, "target-latency": ShapeFlag, "connections": ShapeFlag,
 		"socket-buffer": ShapeFlag, "inflight": ShapeFlag, "dedup": ShapeFlag, "crc": ShapeFlag, "retry": ShapeFlag,
-		"tls": ShapeFlag, "rate": ShapeFlag, "router": ShapeFlag, "codec": ShapeFlag, "transport": ShapeFlag, "verify": ShapeFlag,
+		"tls": ShapeFlag, "rate": ShapeFlag, "arrivals": ShapeFlag, "router": ShapeFlag, "codec": ShapeFlag, "transport": ShapeFlag, "verify": ShapeFlag,
 		"warmup": ShapeFlag, "secs": ShapeFlag,
 
 		"engine": StoreFlag,

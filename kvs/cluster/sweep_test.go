@@ -58,7 +58,7 @@ func TestTrials(t *testing.T) {
 		}
 	}
 	out := tr.stdout.String()
-	want := fmt.Sprintf("\ntotal %.0f op/s\nmedian of 3 trials, too few for a 95 %% interval, which needs 6\nlimited by: cannot tell\n", stats.Median(rates))
+	want := fmt.Sprintf("\ntotal %.0f op/s\nmedian of 3 trials, too few for a 95 %% interval, which needs 6\nlimited by: too little load\n", stats.Median(rates))
 	if len(rates) != 3 || !strings.Contains(out, want) || strings.Count(out, "total ") != 1 || !strings.HasSuffix(out, "\nverdict VALID\n") {
 		t.Errorf("output has no %q:\n%s", want, out)
 	}
@@ -118,7 +118,7 @@ func TestSweepWithFailures(t *testing.T) {
 	}
 	out := tr.stdout.String()
 	for _, want := range []string{
-		`(?m)^ +2 +syncmap +2 +0 +[0-9]+ +too few trials +- +- +cannot tell$`,
+		`(?m)^ +2 +syncmap +2 +0 +[0-9]+ +too few trials +- +- +too little load$`,
 		`(?m)^ +2 +null +2 +2 +failed +- +- +- +-$`,
 		`(?m)^no result at nodes=2 engine=null: 2 of 2 trials failed$`,
 		`(?m)^failed at nodes=2 engine=null: trial [1-4], INVALID\(engine null answers.*\)$`,

@@ -164,6 +164,7 @@ func killedRun(t *testing.T, c Config, old bool) metrics.Run {
 		}})
 	}
 	run.Restart = &metrics.Restart{Server: "server0", Reported: reported, Unreported: metrics.Counts{Gets: 2000, Puts: 2000, ReadModifyWrites: 2000}}
+	accounted(&run)
 	run.Audit = verdict.JudgeAudit(run, "7", []metrics.AuditRecord{*record})
 	return run
 }

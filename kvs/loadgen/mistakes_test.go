@@ -250,6 +250,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 			Seen: server.Seen(s.service, before[i], window[i]),
 		}})
 	}
+	accounted(&run)
 	run.Audit = verdict.JudgeAudit(run, fmt.Sprintf("%x", g.Secret), []metrics.AuditRecord{*record})
 	return run, nil
 }

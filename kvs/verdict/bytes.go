@@ -17,7 +17,7 @@ import (
 func checkBytes(run *judged) finding {
 	var law size.Law
 	if law.Set(run.Workload["value-size"]) != nil || law.CheckValues() != nil {
-		return inapplicable("no -value-size")
+		return failed("", "the clients' flags do not say how large values are")
 	}
 	work, _, _, _ := workOf(run.Workload) // expect reports its error
 	sizes := law.Values(work.Seed)
@@ -25,9 +25,6 @@ func checkBytes(run *judged) finding {
 	var evidence []string
 	for _, node := range run.Clients() {
 		s := node.Summary
-		if roundsOf(node) == nil {
-			return inapplicable("no rounds")
-		}
 		load, later := metrics.Counts{}, metrics.Counts{}
 		for _, peer := range s.Peers {
 			load, later = load.Add(peer.Load), later.Add(peer.Drawn())
@@ -104,10 +101,13 @@ func checkBatches(run *judged) finding {
 		none := math.Pow(1-share, ops)
 		mean, variance, slope = mean+1-none, variance+none*(1-none), slope+ops*share*none
 	}
+	if run.Offered != nil {
+		return inapplicable("-rate: an open loop")
+	}
 	rounds, calls := uint64(0), uint64(0)
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
-		if sums == nil || s.Offered != nil {
+		if s.Offered != nil {
 			continue
 		}
 		rounds, calls = rounds+sums.Rounds, calls+sums.Calls
@@ -136,7 +136,7 @@ func checkCarried(run *judged) finding {
 	}
 	for _, node := range run.Clients() {
 		s, h, sums := node.Summary, node.Heard, roundsOf(node)
-		if h == nil || sums == nil || s.Usage.DataInterface == "" || node.Config == nil || node.Config.Flags.Length("sample-every") == 0 || strings.HasPrefix(node.Config.Flags["hosts"], "/") { // a Unix socket
+		if s.Usage.DataInterface == "" || node.Config.Flags.Length("sample-every") == 0 || strings.HasPrefix(node.Config.Flags["hosts"], "/") { // a Unix socket
 			continue
 		}
 		missed := float64(sums.MostOps)/float64(max(1, s.InWindow.Ops())) +

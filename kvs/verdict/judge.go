@@ -97,28 +97,6 @@ func checkReports(run *judged) finding {
 	return passed("%s reported", format.Plural(len(run.Nodes), "node"))
 }
 
-// checkAccounts: the nodes have reported what the other checks need.
-func checkAccounts(run *judged) finding {
-	for _, node := range run.Nodes {
-		switch s := node.Summary; {
-		case foreign(node):
-			if s.Store == nil && node.Config.Capabilities.Counts != metrics.CountsNone {
-				return failed(node.Name, "the store's host does not say what the store counted")
-			}
-		case node.Role == metrics.Server && s.Seen == nil:
-			return failed(node.Name, "the server does not say what it saw of its operations")
-		case node.Role == metrics.Client && len(s.Workers) == 0:
-			return failed(node.Name, "the client gives no account of its workers")
-		case node.Role == metrics.Client && s.Edges == nil:
-			return failed(node.Name, "the client does not say when in its window its replies came")
-		}
-	}
-	if run.expected == nil {
-		return failed("", "the clients' flags do not say what to expect: %v", run.unexpected)
-	}
-	return passed("%s told all that was asked", format.Plural(len(run.Nodes), "node"))
-}
-
 // checkReplies: every reply that was checked was right.
 func checkReplies(run *judged) finding {
 	checked := uint64(0)

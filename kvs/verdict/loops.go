@@ -29,7 +29,7 @@ func checkLittle(run *judged) finding {
 	var evidence []string
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
-		if sums == nil || s.Offered != nil {
+		if s.Offered != nil {
 			continue
 		}
 		slots := float64(len(s.Workers) * max(run.Number("inflight"), 1))
@@ -67,10 +67,13 @@ const enoughSlots = 16
 // checkEnds: of the rounds that a closed loop has under way when the window closes, at
 // least an eighth is answered after it. Some workers are between two rounds.
 func checkEnds(run *judged) finding {
+	if run.Offered != nil {
+		return inapplicable("-rate: an open loop")
+	}
 	late, under := 0.0, 0.0
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
-		if sums == nil || s.Offered != nil || run.Number("batch") == 0 || len(s.Workers)*max(run.Number("inflight"), 1) < enoughSlots {
+		if s.Offered != nil || run.Number("batch") == 0 || len(s.Workers)*max(run.Number("inflight"), 1) < enoughSlots {
 			continue
 		}
 		after := float64(sums.Early) + float64(sums.Ops) - float64(s.InWindow.Ops())
@@ -89,8 +92,6 @@ func checkEnds(run *judged) finding {
 func ownTime(node metrics.RunNode, sums *metrics.Rounds) float64 {
 	p := node.Summary.Saturation
 	switch {
-	case p == nil || node.Config == nil:
-		return math.Inf(1)
 	case p.OwnCoresPercent < idleCPU:
 		return perCore * p.ProcessCPUPercent / 100
 	case node.Config.MaxProcs > 0 && p.ProcessCPUPercent/100*node.Summary.WindowLengthS < unbroken*float64(sums.Rounds):
@@ -106,7 +107,7 @@ func checkBacklog(run *judged) finding {
 	}
 	for _, node := range run.Clients() {
 		s := node.Summary
-		if o := s.Offered; roundsOf(node) != nil && o.Backlog(s.InWindow.Ops()) {
+		if o := s.Offered; o.Backlog(s.InWindow.Ops()) {
 			return failed(node.Name, "BACKLOG: %d operations were answered in a window in which %d were due, %.1f %%: the others were due before it and late; want a longer warm-up, such as -warmup %.0f, or a lower -rate",
 				s.InWindow.Ops(), o.Ops, 100*o.Achieved(s.InWindow.Ops()), math.Ceil(2*max(1, run.Workload.Length("warmup").Seconds())))
 		}
@@ -127,7 +128,7 @@ func checkLength(run *judged) finding {
 		s := node.Summary
 		took := s.Latency[name].Mean / 1e6
 		longest = max(longest, took)
-		if roundsOf(node) != nil && s.WindowLengthS < metrics.LeastRounds*took {
+		if s.WindowLengthS < metrics.LeastRounds*took {
 			return doubted(node.Name, "the window of %.3g s has %.1f rounds of %.3g s: the operations under way at its ends may make the result up to %.0f %% wrong",
 				s.WindowLengthS, s.WindowLengthS/took, took, 100*took/s.WindowLengthS)
 		}
@@ -140,7 +141,7 @@ func checkLength(run *judged) finding {
 func checkTimeouts(run *judged) finding {
 	slowest := 0.0
 	for _, node := range run.Clients() {
-		if roundsOf(node) == nil || node.Config == nil || node.Config.Flags.Is("retry") {
+		if node.Config.Flags.Is("retry") {
 			continue
 		}
 		limit := node.Config.Flags.Length("call-timeout").Seconds()

@@ -84,7 +84,7 @@ func TestRestart(t *testing.T) {
 		run := restartedRun()
 		test.spoil(run, run.Nodes[2].Summary)
 		Total(&run.Run)
-		if got := run.made(checks).String(); !strings.HasPrefix(got, test.want) {
+		if got := run.made(counting).String(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 		if test.name == "good" && (run.Counting != metrics.CountsBounded || !strings.Contains(run.Durability, "killed") || !strings.Contains(countsOf(run.Run), "bounded")) {

@@ -72,9 +72,6 @@ func checkBusy(run *judged) finding {
 	all := 0.0
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
-		if sums == nil {
-			return inapplicable("no rounds")
-		}
 		ops, w := batch*float64(run.Count(metrics.Server)), s.Stamps[metrics.OpLatency]
 		edges := float64(len(s.Workers)*max(run.Number("inflight"), 1)) * max(w.LongestS, sums.AcrossS)
 		// A spot takes the place of an operation, and has no latency.

@@ -66,7 +66,7 @@ func TestForeignStore(t *testing.T) {
 		{"restart", func(run *judged, _ *metrics.StoreCounts) {
 			run.Nodes[1].Summary.Store.Fault = "the store was restarted"
 		}, "INVALID(the store was restarted, s1)", metrics.CountsExact},
-		{"no witness", func(run *judged, _ *metrics.StoreCounts) { run.Nodes[1].Summary.Store = nil }, "INVALID(the store's host does not say what the store counted, s1)", metrics.CountsExact},
+		{"no witness", func(run *judged, _ *metrics.StoreCounts) { run.Nodes[1].Summary.Store = nil }, "INVALID(the server gives no account of what the store counted, s1)", metrics.CountsExact},
 		{"no counters", func(run *judged, _ *metrics.StoreCounts) {
 			for i := range 2 {
 				run.Nodes[i].Config.Capabilities.Counts, run.Nodes[i].Summary.Store = metrics.CountsNone, nil
@@ -80,7 +80,7 @@ func TestForeignStore(t *testing.T) {
 		run := foreignRun()
 		test.spoil(run, &run.Nodes[1].Summary.Store.After)
 		Total(&run.Run)
-		if got := run.made(checks).String(); !strings.HasPrefix(got, test.want) {
+		if got := run.made(counting).String(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 		if run.Counting != test.counting {

@@ -36,12 +36,13 @@ func witnessed() *judged {
 			metrics.OpLatency:   {SumS: 200, SquaresS2: 4, LongestS: 6.1, Octaves: inOctave(15, 10_000)},
 			metrics.CallLatency: {SumS: 19, SquaresS2: 0.361, LongestS: 0.03, Octaves: inOctave(15, 1000)},
 		},
-		Latency: latencies, Saturation: &metrics.Saturation{ProcessCPUPercent: 10},
+		Latency: latencies, Saturation: &metrics.Saturation{ProcessCPUPercent: 10}, Verification: metrics.Verification{Checked: total.Hits},
 		BytesInWindow: metrics.Bytes{Sent: 100_000, Received: 900_000},
 		Usage:         metrics.Table{DataInterface: "eth1", TxBytesPerS: metrics.AvgPeak{Avg: 10_000}, RxBytesPerS: metrics.AvgPeak{Avg: 90_000}},
 	}
 	for i := range 2 {
 		w, r := worker, rounds
+		w.OpeningOps = 5000
 		w.Rounds, w.Opening = &r, string(rune('a'+i))
 		w.Redrawn = w.Opening
 		w.Verified, w.Loaded = 10_000+uint64(2-2*i), uint64(2-2*i)
@@ -58,15 +59,23 @@ func witnessed() *judged {
 			Total:   total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total}}, Seen: &metrics.Seen{Records: 1, Values: metrics.Values{Count: 10, Bytes: 1000, Compressed: 1000}},
 		}},
 		{Name: "c0", Role: metrics.Client, Summary: client,
-			Config: &metrics.Config{Flags: map[string]string{"call-timeout": "10", "sample-every": "1s"}},
+			Config: &metrics.Config{Flags: map[string]string{"call-timeout": "10", "sample-every": "1s", "workers": "2"}},
 			Heard:  &metrics.Heard{WarmUpS: 5.01, WindowS: 10.02, Start: opens.Add(time.Millisecond), LengthS: 10, Ops: 10_005}},
 	}
+	run.Nodes[0].Config = &metrics.Config{Capabilities: &metrics.AllCapabilities}
+	run.Audit = &metrics.Audit{Keys: 1}
 	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 1, TopShare: 0.01}, kinds: kindLaw{0.9, 0.1, 0}}
 	return run
 }
 
 // inOctave is n values in one octave.
 func inOctave(k int, n uint64) []uint64 { return append(make([]uint64, k), n) }
+
+// witnesses makes every check of the run.
+func (r *judged) witnesses() metrics.Verdict {
+	Total(&r.Run)
+	return r.made(checks)
+}
 
 // openLoop makes the run that of an open loop of 1000 ops/s in all.
 func openLoop(run *judged) { openLoopOf(run, 1000) }
@@ -182,7 +191,7 @@ func TestWitnesses(t *testing.T) {
 		{"the servers' last mark is before the close", func(p part) {
 			p.server.Closing.AtS, p.server.Closing.Ops = p.server.Closing.AtS[:1], p.server.Closing.Ops[:1]
 		}, ""},
-		{"no marks", func(p part) { p.server.Opening, p.server.Closing = nil, nil }, ""},
+		{"no marks", func(p part) { p.server.Opening, p.server.Closing = nil, nil }, "the server gives no account of its counts when the window began and ended"},
 		{"other seconds", func(p part) { p.heard.Ops = 12_000 }, "the client counts 10000 operations in the window, its seconds 12000"},
 		{"a short warm-up", func(p part) { p.heard.WarmUpS = 3.6 }, "the warm-up had 3.600 s by the launcher's clock, not 5.000 s"},
 		{"a short warm-up, by its seconds too", func(p part) { p.heard.WarmUpS, p.heard.WarmUpLengthS = 3.6, 3.65 }, "the warm-up had 3.650 s"},
@@ -253,7 +262,7 @@ func TestWitnesses(t *testing.T) {
 			run := witnessed()
 			client := run.Nodes[1].Summary
 			test.spoil(part{run, run.Nodes[0].Summary, client, run.Nodes[1].Heard, client.Workers})
-			if got := run.verdict(); got.Valid != (test.want == "") || !strings.Contains(got.Reason, test.want) {
+			if got := run.witnesses(); got.Valid != (test.want == "") || !strings.Contains(got.Reason, test.want) {
 				t.Errorf("verdict %s, want %q", got, test.want)
 			}
 		})
@@ -305,7 +314,7 @@ func TestFewRounds(t *testing.T) {
 		s.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 10_000, Mean: mean, Max: mean, Octaves: inOctave(k, 10_000)}
 		run.Latency[metrics.OpLatency] = s.Latency[metrics.OpLatency]
 		s.Stamps[metrics.OpLatency] = metrics.Stamps{SumS: 1e4 * mean / 1e6, SquaresS2: 1e4 * mean * mean / 1e12, LongestS: mean / 1e6, Octaves: inOctave(k, 10_000)}
-		verdict := run.verdict()
+		verdict := run.witnesses()
 		if got := checkLength(run); !verdict.Valid || string(got.Outcome)+": "+got.Evidence != want {
 			t.Errorf("rounds of %v s: %s, %+v, want %s", mean/1e6, verdict, got, want)
 		}
@@ -328,7 +337,7 @@ func TestRoundsLongerThanTheWindow(t *testing.T) {
 		run := witnessed()
 		rounds := run.Nodes[1].Summary.Workers[0].Rounds
 		rounds.Across, rounds.AcrossS, rounds.BusyS = test.across, 10.4, test.busyS
-		if got := run.verdict().String(); got != test.want {
+		if got := run.witnesses().String(); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
@@ -338,7 +347,7 @@ func TestRoundsLongerThanTheWindow(t *testing.T) {
 	for i := range s.Workers {
 		*s.Workers[i].Rounds = metrics.Rounds{Across: 1, AcrossS: 11}
 	}
-	if got, want := run.verdict().String(), "11 s: 2 of 2 rounds lasted all of it and counted nothing; want --secs 132"; !strings.Contains(got, want) {
+	if got, want := run.witnesses().String(), "11 s: 2 of 2 rounds lasted all of it and counted nothing; want --secs 132"; !strings.Contains(got, want) {
 		t.Errorf("all rounds are longer: %s, want %s", got, want)
 	}
 }
@@ -352,7 +361,7 @@ func TestBacklog(t *testing.T) {
 	} {
 		run := witnessed()
 		openLoopOf(run, float64(due)/10)
-		if got := run.verdict().String(); got != want {
+		if got := run.witnesses().String(); got != want {
 			t.Errorf("%d due: %s, want %s", due, got, want)
 		}
 		if refused := run.Latency[metrics.OpLatency].Refused; (refused != "") != (due > 10_250) {

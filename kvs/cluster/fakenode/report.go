@@ -3,6 +3,7 @@ package fakenode
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"kvlab/kvs/history"
@@ -49,7 +50,7 @@ func (n *fake) audit(records uint64, secret string, selects uint64) {
 	r := metrics.AuditRecord{Client: client, Each: metrics.AuditEach(n.arg("-joint") != ""), TickNs: 1, Loaded: []uint32{uint32(records)}}
 	keys := metrics.AuditKeys{First: client * int(records)}
 	work := workload.DefaultConfig()
-	work.Distribution, work.Records, work.Seed = "sequential", uint64(clients)*records, 42
+	work.Distribution, work.Records, work.Seed = "sequential", uint64(clients)*records, seed
 	plan, _ := workload.New(work)    // no error for this one
 	key, _ := value.ParseKey(secret) // of the launcher
 	of := route.NewKeys(work, "", size.Law{})
@@ -73,14 +74,18 @@ func (n *fake) audit(records uint64, secret string, selects uint64) {
 	n.record(metrics.Record{Audit: &r})
 }
 
-// account says of the invented operations what a client says of real ones.
+// A fake client has one worker, whose rounds have a batch.
+const batch, rounds, seed = 47, 20, 42
+
+// account says of the invented operations what a client says of real ones. Of an open loop
+// each takes 1 ms / (1 - rate/Peak), as a queue would have it; beyond the peak it is
+// saturated.
 func (n *fake) account(s *metrics.Summary) {
 	servers := uint64(len(s.Peers))
-	s.Edges = new(metrics.Edges)
 	clients, _ := strconv.Atoi(n.arg("-clients"))
 	client, _ := strconv.Atoi(n.arg("-client"))
 	c := workload.DefaultConfig() // with the flags that it says it has
-	c.Workload, c.Distribution, c.Seed, c.Records = workload.YCSBB, workload.Sequential, 42, uint64(clients)*servers*loadPair.Puts
+	c.Workload, c.Distribution, c.Seed, c.Records = workload.YCSBB, workload.Sequential, seed, uint64(clients)*servers*loadPair.Puts
 	plan, err := workload.New(c)
 	if err != nil {
 		panic(err)
@@ -88,8 +93,62 @@ func (n *fake) account(s *metrics.Summary) {
 	source := plan.Source(workload.Place{Node: client, Nodes: clients, Workers: 1})
 	source.Fill(make([]workload.Op, 1024))
 	opening := fmt.Sprintf("%016x", source.Digest())
+	took := time.Duration(s.WindowLengthS / rounds * float64(time.Second))
+	sums := metrics.Rounds{Ops: batch * rounds, Rounds: rounds, Calls: rounds * servers, BusyS: s.WindowLengthS, MostOps: batch}
+	if text := n.arg("-rate"); text != "" {
+		rate, _ := strconv.ParseFloat(strings.Replace(text, "k", "e3", 1), 64)
+		s.Offered = &metrics.Offered{Arrivals: workload.Poisson, OpsPerS: rate / float64(clients), RunOpsPerS: rate, ClosesNs: int64(s.WindowLengthS * 1e9)}
+		took = time.Duration(float64(time.Millisecond) / max(1-rate/Peak, 0.001))
+		arrivals := workload.NewArrivals(workload.Poisson, rate, seed, workload.Place{Node: client, Nodes: clients, Workers: 1})
+		answered, digest := uint64(1e9), uint64(0)
+		if rate >= Peak {
+			answered = uint64(0.9 * Peak / float64(clients) * s.WindowLengthS)
+		}
+		sums.Ops = 0
+		for ; int64(arrivals.Next()) < s.Offered.ClosesNs; s.Offered.Ops++ {
+			var due [1]time.Duration
+			if arrivals.Due(arrivals.Next(), due[:]); sums.Ops < answered {
+				digest = workload.Dues(digest, due[0])
+				sums.Ops++
+			}
+		}
+		sums.Offered, sums.Dues, sums.Calls = s.Offered.Ops, fmt.Sprintf("%016x", digest), max(sums.Ops, 1000)
+	}
+	puts := sums.Ops / 20
+	tally := metrics.Counts{Gets: sums.Ops - puts, Puts: puts, Calls: sums.Calls}
+	s.InWindow = tally
+	s.InWindow.Hits = tally.Gets
+	s.Peers[0].Window, s.Peers[0].Latency = s.InWindow, metrics.Tally{Due: tally, Replied: tally}
+	s.Edges = &metrics.Edges{SlotS: s.WindowLengthS / (20 * metrics.EdgeSlots), First: make([]uint64, metrics.EdgeSlots), Last: make([]uint64, metrics.EdgeSlots)}
+	s.Saturation = &metrics.Saturation{ProcessCPUPercent: 1}
+	s.Bytes = metrics.Bytes{Sent: 1024 * s.Total.Ops(), Received: 1024 * s.Total.Ops()}
+	s.BytesInWindow = s.Bytes
+	s.Verification.Checked = s.Total.Hits
 	s.Workers = []metrics.WorkerAccount{{Loaded: servers * loadPair.Ops(), Drawn: s.Total.Ops() - servers*loadPair.Ops(), Verified: s.Total.Ops(),
-		OpeningOps: 1024, Opening: opening, Redrawn: opening}}
+		OpeningOps: 1024, Opening: opening, Redrawn: opening, Rounds: &sums}}
+	n.record(metrics.Record{Interval: &metrics.Interval{Phase: metrics.Window, LengthS: s.WindowLengthS, Counts: s.InWindow}})
+	collector, recorders := latency.NewCollector(1, 1)
+	for i := range sums.Calls {
+		ops := latency.Kinds{tally.Gets / sums.Calls, tally.Puts / sums.Calls}
+		if i == 0 {
+			ops[0], ops[1] = ops[0]+tally.Gets%sums.Calls, ops[1]+tally.Puts%sums.Calls
+		}
+		recorders[0].Observe(&latency.Timing{Phase: metrics.Window, Ops: ops, Call: took, Op: took})
+	}
+	histograms, _ := collector.Collect(0, 1) // of one range and precision: encodes
+	for _, h := range histograms {
+		n.record(metrics.Record{Histogram: &h})
+	}
+	s.Latency = collector.Window.Quantiles()
+	s.Stamps = map[string]metrics.Stamps{metrics.OpLatency: stamps(took, sums.Ops), metrics.CallLatency: stamps(took, sums.Calls)}
+}
+
+// stamps are those of a number of equal latencies.
+func stamps(took time.Duration, n uint64) metrics.Stamps {
+	var octaves [metrics.Octaves]uint64
+	octaves[metrics.Octave(took)] = n
+	seconds := took.Seconds()
+	return metrics.Stamps{SumS: float64(n) * seconds, SquaresS2: float64(n) * seconds * seconds, LongestS: seconds, Octaves: metrics.TrimOctaves(octaves)}
 }
 
 // finish reports the summary, with the numbers that the faults ask for.
@@ -106,7 +165,7 @@ func (n *fake) finish(s metrics.Summary) {
 	case n.has("miss"):
 		s.InWindow.Misses = 3
 	case n.has("corrupt"):
-		s.Verification = metrics.Verification{Failures: 2, First: "key 7: wrong length"}
+		s.Verification.Failures, s.Verification.First = 2, "key 7: wrong length"
 	case n.has("unlinear"):
 		v := unlinear()
 		s.Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 3, Illegal: 1, First: v.Why}
@@ -123,27 +182,6 @@ func (n *fake) finish(s metrics.Summary) {
 // Peak is what all fake clients together can be answered, in ops/s. Their closed loops
 // make a little less.
 const Peak = 20
-
-// offer has a fake client be loaded at a rate: each of its operations takes
-// 1 ms / (1 - rate/Peak), as a queue would have it, and beyond the peak it
-// is saturated.
-func (n *fake) offer(s *metrics.Summary, text string) {
-	clients, _ := strconv.ParseFloat(n.arg("-clients"), 64)
-	rate, _ := strconv.ParseFloat(text, 64)
-	s.Offered = &metrics.Offered{Arrivals: "poisson", Ops: s.InWindow.Ops(), OpsPerS: rate / clients}
-	if rate >= Peak {
-		s.Offered.Ops *= 2
-	}
-	collector, recorders := latency.NewCollector(1, 1)
-	for range 1000 {
-		took := time.Duration(float64(time.Millisecond) / max(1-rate/Peak, 0.001))
-		recorders[0].Observe(&latency.Timing{Phase: metrics.Window, Ops: latency.Kinds{1}, Call: took, Op: took})
-	}
-	histograms, _ := collector.Collect(0, 1) // of one range and precision: encodes
-	for _, h := range histograms {
-		n.record(metrics.Record{Histogram: &h})
-	}
-}
 
 // unlinear is a history in which a replaced value comes back.
 func unlinear() metrics.Violation {

@@ -1,0 +1,29 @@
+package loadgen
+
+import (
+	"fmt"
+	"time"
+
+	"kvlab/metrics"
+)
+
+// accounted adds to a run of generators and services what their processes, and the launcher,
+// tell of a run beside them. It bounds nothing.
+func accounted(run *metrics.Run) {
+	for i := range run.Nodes {
+		node := &run.Nodes[i]
+		s := node.Summary
+		if node.Role == metrics.Server {
+			node.Config = &metrics.Config{Capabilities: &metrics.AllCapabilities}
+			long := &metrics.Marks{Start: time.Unix(0, 0), AtS: []float64{0}, Ops: []uint64{0}}
+			s.Opening, s.Closing = long, long
+			continue
+		}
+		run.Latency = s.Latency
+		for flag, value := range map[string]string{"workers": fmt.Sprint(len(s.Workers)), "call-timeout": "1000", "sample-every": "0"} {
+			node.Config.Flags[flag] = value
+		}
+		s.Saturation = &metrics.Saturation{OwnCoresPercent: 100}
+		node.Heard = &metrics.Heard{WindowS: s.WindowLengthS, LengthS: s.WindowLengthS, Start: s.WindowStart, Ops: s.InWindow.Ops()}
+	}
+}

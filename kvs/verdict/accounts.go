@@ -1,0 +1,119 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// checkAccounts: the nodes report all that flags and capabilities imply that the other checks
+// need. These rely on it: none of them passes because something is missing.
+func checkAccounts(run *judged) finding {
+	if run.expected == nil {
+		return failed("", "the clients' flags do not say what to expect: %v", run.unexpected)
+	}
+	for _, node := range run.Nodes {
+		missing := run.clientLacks
+		if node.Role == metrics.Server {
+			missing = run.serverLacks
+		}
+		if what := missing(node); what != "" {
+			return failed(node.Name, "the %s gives no account of %s", node.Role, what)
+		}
+	}
+	switch clients := run.Clients(); {
+	case run.Audit == nil && !slices.ContainsFunc(run.Nodes, withoutStore):
+		return failed("", "the clients give no account of the final audit")
+	case run.Check == nil && len(clients) > 1 && clients[0].Config.Flags.Is("linearizable"):
+		return failed("", "-linearizable gives no account of all clients together")
+	}
+	return passed("%s told all that their flags and capabilities imply", format.Plural(len(run.Nodes), "node"))
+}
+
+// lacks returns the first of some accounts that is missing; "" for none.
+func lacks(accounts []account) string {
+	if i := slices.IndexFunc(accounts, func(a account) bool { return a.missing }); i >= 0 {
+		return accounts[i].of
+	}
+	return ""
+}
+
+// account is something that a node must tell.
+type account struct {
+	missing bool
+	of      string
+}
+
+// clientLacks returns what a client does not tell.
+func (run *judged) clientLacks(node metrics.RunNode) string {
+	s := node.Summary
+	if node.Config == nil {
+		return "its flags and its machine"
+	}
+	flags, v, h := node.Config.Flags, s.Verification, node.Heard
+	for _, flag := range []string{"workers", "call-timeout", "sample-every"} {
+		if flags[flag] == "" {
+			return "its -" + flag
+		}
+	}
+	if what := lacks([]account{
+		{len(s.Workers) == 0, "its workers"},
+		{len(s.Workers) != int(flags.Number("workers")), fmt.Sprintf("all of its %s workers (-workers)", flags["workers"])},
+		{s.Edges == nil || s.Edges.SlotS <= 0 || len(s.Edges.First) != metrics.EdgeSlots || len(s.Edges.Last) != metrics.EdgeSlots, "when in its window its replies came"},
+		{len(s.Peers) != run.Count(metrics.Server), fmt.Sprintf("its calls to each of %d servers", run.Count(metrics.Server))},
+		{s.Saturation == nil, "the processor time that it used"},
+		{s.Bytes.Sent == 0 || s.Bytes.Received == 0 || s.BytesInWindow.Sent == 0 || s.BytesInWindow.Received == 0, "the bytes that it sent and received"},
+		{s.WindowStart.IsZero(), "when its window began"},
+		{s.Total.Hits > 0 && v.Checked+v.AnyKey+v.Unchecked == 0, "the values that it checked"},
+		{h == nil || h.Start.IsZero() || h.WindowS <= 0, "its seconds in the window, as the launcher hears them"},
+		{(s.Offered != nil) != run.open(), "the operations that it offered (-rate)"},
+		{flags.Is("linearizable") && s.Check == nil, "what it recorded (-linearizable)"},
+		{run.soaks() && node.Soak == nil, "what it held in the soak"},
+	}); what != "" {
+		return what
+	}
+	for i, w := range s.Workers {
+		r := w.Rounds
+		if what := lacks([]account{
+			{r == nil, "the rounds"},
+			{w.Drawn > 0 && (w.Opening == "" || w.Redrawn == "" || w.OpeningOps == 0), "the first operations"},
+
+			{r != nil && s.InWindow.Ops() > 0 && r.MostOps == 0 && w.Drawn > 0, "the largest round"},
+		}); what != "" {
+			return fmt.Sprintf("%s of worker %d", what, i)
+		}
+	}
+	return ""
+}
+
+// serverLacks returns what a server, or the host of a foreign store, does not tell.
+func (run *judged) serverLacks(node metrics.RunNode) string {
+	s := node.Summary
+	if node.Config == nil || node.Config.Capabilities == nil {
+		return "its flags and capabilities"
+	}
+	if foreign(node) {
+		return "" // checkExecuted asks for its counts
+	}
+	sampled := run.Restart == nil && run.expected.cells != nil
+	return lacks([]account{
+		{s.Seen == nil, "what it saw of its operations"},
+		{run.Restart == nil && (!marked(s.Opening) || !marked(s.Closing)), "its counts when the window began and ended"},
+		{sampled && s.Seen != nil && len(s.Seen.Groups) != len(run.expected.cells[0]), "its operations by groups of keys"},
+		{sampled && s.Seen != nil && s.Seen.Keys == nil, "its operations by key"},
+	})
+}
+
+func marked(m *metrics.Marks) bool {
+	return m != nil && !m.Start.IsZero() && len(m.AtS) > 0 && len(m.AtS) == len(m.Ops)
+}
+
+// open reports whether the clients' flags ask for an open loop.
+func (run *judged) open() bool { return run.Workload["rate"] != "" && run.Workload["rate"] != "0" }
+
+// soaks reports whether the launcher watched the memory of any node.
+func (run *judged) soaks() bool {
+	return slices.ContainsFunc(run.Nodes, func(n metrics.RunNode) bool { return n.Soak != nil })
+}
