@@ -412,7 +412,7 @@ var programs = []mutant{
 	{name: "the launcher counts a client twice", reason: "rate|ops|window"},
 	{
 		name:  "the launcher merges one client's latency of two",
-		edits: []edit{{result, "	run.Latency = c.latency.Window.Quantiles()\n", "	run.Latency = c.latency.Window.Quantiles()\n	if planted(\"the launcher merges one client's latency of two\") {\n		run.Latency = c.of(metrics.Client)[0].summary.Latency\n	}\n"}},
+		edits: []edit{{result, "	run.Latency = c.latency.Window.Quantiles()\n", "	run.Latency = c.latency.Window.Quantiles()\n	if planted(\"the launcher merges one client's latency of two\") {\n		run.Latency = c.of(metrics.Client)[0].Summary.Latency\n	}\n"}},
 		args:  "1 2", reason: "histogram",
 	},
 }
