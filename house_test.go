@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	"plots/folder":            {"metrics", "metrics/format", "metrics/latency"},
 	"plots/folder/foldertest": {"metrics", "metrics/latency"},
 	"plots/index":             {"kvs/verdict", "metrics", "metrics/curve", "metrics/format", "metrics/stats", "plots/folder", "plots/report"},
-	"plots/kvsplot":           {"metrics", "metrics/build", "metrics/format", "metrics/input", "plots", "plots/artifact", "plots/compare", "plots/export", "plots/index", "plots/serve", "plots/verify"},
+	"plots/kvsplot":           {"kvs/verdict", "metrics", "metrics/build", "metrics/format", "metrics/input", "plots", "plots/artifact", "plots/compare", "plots/export", "plots/index", "plots/serve", "plots/verify"},
 	"plots/report":            {"kvs/verdict", "metrics", "metrics/curve", "metrics/format", "metrics/latency", "metrics/stats", "plots/chart", "plots/compare", "plots/figure", "plots/folder"},
 	"plots/serve":             {"metrics", "metrics/latency", "plots/export", "plots/folder", "plots/index"},
 	"plots/verify":            {"kvs/experiment", "kvs/verdict", "metrics", "metrics/curve", "metrics/format", "plots/folder"},

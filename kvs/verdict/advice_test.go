@@ -1,58 +1,50 @@
 package verdict
 
 import (
-	"io/fs"
+	"flag"
 	"os"
-	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"kvlab/metrics"
 )
 
-func TestAdvice(t *testing.T) {
-	for reason, want := range map[string]string{
-		"died of signal 9 (killed)":                                   "crashed",
-		"died of a signal, or its connection was lost":                "crashed",
-		"has sent nothing for 8s":                                     "deadlock",
-		"timeout: no reply within 10s":                                "lock that is not released",
-		"not linearizable: key 7: x":                                  "caches",
-		"the audit found 3 of 8700 reads wrong: x":                    "acknowledged",
-		"1 result failed verification, first: a value of 63 bytes":    "buffers",
-		"12 misses in the window after a full load: data was lost":    "eviction",
-		"the client verified 4 gets of server node0, which applied 3": "counts",
-		"node1:8080 is taken by process 7 (nc of eve)":                "instructor",
-		"interrupted": "instructor",
-		"TOO SHORT: a round takes 3 s, so 40 % of the operations":        "slow",
-		"the histogram's mean latency of operations is 4.0 us, not 3 us": "docs/measuring.md",
-	} {
-		if got := Advice(reason); !strings.Contains(got, want) {
-			t.Errorf("Advice(%q) = %q, want %q in it", reason, got, want)
+var update = flag.Bool("update", false, "write the table of docs/measuring.md anew")
+
+// Every row has its own ID, says what it means and what to do, and is found by a verdict.
+func TestTable(t *testing.T) {
+	known := map[string]bool{}
+	for _, c := range slices.Concat(checks, faults) {
+		if c.ID == "" || known[c.ID] || c.Meaning == "" || c.Advice == "" || strings.Contains(c.Meaning+c.Advice, "\n") {
+			t.Errorf("row %+v", c)
 		}
+		if known[c.ID] = true; Advice(metrics.Verdict{Check: c.ID}) != c.Advice {
+			t.Errorf("%s: %q", c.ID, Advice(metrics.Verdict{Check: c.ID}))
+		}
+	}
+	if text := Advice(metrics.Verdict{Reason: "the histogram"}); !strings.Contains(text, "docs/measuring.md") {
+		t.Errorf("without a check: %q", text)
 	}
 }
 
-// Every word of Advice's rows is in a message of the programs: when a message changes, so
-// does its row.
-func TestAdviceKnowsTheMessages(t *testing.T) {
-	var code strings.Builder
-	for _, root := range []string{"..", "../../metrics"} {
-		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(path) == "advice.go" {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			code.Write(text)
-			return err
-		})
-		if err != nil {
+// The list of docs/measuring.md is the table.
+func TestTablePage(t *testing.T) {
+	const page, first, end = "../../docs/measuring.md", "| check |", "\n\n"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), first)
+	old, after, ended := strings.Cut(first+rest, end)
+	if !found || !ended {
+		t.Fatal("no table of checks")
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+Table()+end[1:]+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for _, row := range advices {
-		for word := range strings.SplitSeq(row.reason.String(), "|") {
-			if !regexp.MustCompile(word).MatchString(code.String()) {
-				t.Errorf("no message has %q", word)
-			}
-		}
+	} else if old+"\n" != Table() {
+		t.Error("docs/measuring.md has another table of checks: go test ./kvs/verdict -run TestTablePage -update")
 	}
 }

@@ -75,7 +75,7 @@ func (e entry) Advice() string {
 	if e.Row.Of.Broken != "" {
 		return "Your entry could not be built or started. Build it in a fresh clone of what you handed in: a file that was not handed in is missing here too. Nothing is downloaded here, so use only what is in kvlab's go.mod."
 	}
-	return verdict.Advice(e.Row.Reason)
+	return verdict.Advice(e.Row.Verdict)
 }
 
 // Lines are what the compiler said. The launcher keeps them in one line, with bars between

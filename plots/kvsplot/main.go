@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/build"
 	"kvlab/metrics/format"
@@ -67,6 +68,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 		result, err = comparison(words[1:])
 	case "verify":
 		return verifyRuns(words[1:], stdout)
+	case "checks":
+		_, err := fmt.Fprint(stdout, verdict.Table())
+		return err
 	case "curves":
 		return draw(plots.LoadCurves, words[1:], cmp.Or(*out, "."), stdout, stderr)
 	default:

@@ -46,5 +46,13 @@ const (
 	BadArgs               // the node rejects its command line
 )
 
+// String is the kind's row in verdict's table of what ends a run.
+func (k Kind) String() string {
+	return [...]string{"complaint", "crash", "hang", "bad-args"}[k]
+}
+
+// OutsideCheck is the row of what breaks a run from outside.
+const OutsideCheck = "outside"
+
 // ErrInterrupted means that the user ended the run.
 var ErrInterrupted = errors.New("interrupted")

@@ -41,13 +41,17 @@ func reportsOf(processes []*process) (all []*metrics.Reported) {
 // VerdictOf returns the verdict on a run that err ended.
 func VerdictOf(err error) metrics.Verdict {
 	if errors.Is(err, plan.ErrInterrupted) {
-		return metrics.Verdict{Reason: plan.ErrInterrupted.Error()}
+		return metrics.Verdict{Check: plan.OutsideCheck, Reason: plan.ErrInterrupted.Error()}
 	}
 	var f *plan.Fault
 	if errors.As(err, &f) {
-		return metrics.Verdict{Reason: f.Reason, Node: f.Node}
+		v := metrics.Verdict{Check: f.Kind.String(), Reason: f.Reason, Node: f.Node}
+		if f.Outside {
+			v.Check = plan.OutsideCheck
+		}
+		return v
 	}
-	return metrics.Verdict{Reason: format.OneLine(err.Error())}
+	return metrics.Verdict{Check: plan.OutsideCheck, Reason: format.OneLine(err.Error())}
 }
 
 // Explain writes every fault, and the last log lines of the node that the verdict

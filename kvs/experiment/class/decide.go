@@ -67,6 +67,9 @@ func (e *evening) standing(entry metrics.Entry) metrics.Standing {
 	}
 	if s.Reason != "" {
 		s.Verdict = metrics.Verdict{Reason: s.Reason}
+		if failures := e.failures[entry.Name]; len(failures) > 0 {
+			s.Verdict.Check = failures[0].check
+		}
 	}
 	return s
 }

@@ -41,6 +41,7 @@ type evening struct {
 // failure is a trial that failed a gate.
 type failure struct {
 	number int
+	check  string // as metrics.Verdict.Check
 	reason string
 }
 
@@ -127,8 +128,8 @@ func (e *evening) close() {
 	trials := e.in(e.complete)
 	for _, name := range e.active() {
 		last := trials[name][len(trials[name])-1]
-		if reason := e.fault(last); reason != "" {
-			e.failures[name] = append(e.failures[name], failure{last.Number, reason})
+		if check, reason := e.fault(last); reason != "" {
+			e.failures[name] = append(e.failures[name], failure{last.Number, check, reason})
 		}
 	}
 	class := e.plan.Class
@@ -170,23 +171,23 @@ func (e *evening) spent(from, to int) float64 {
 }
 
 // fault says which gate a trial fails; "" if it keeps all.
-func (e *evening) fault(t metrics.Trial) string {
+func (e *evening) fault(t metrics.Trial) (check, reason string) {
 	class := e.plan.Class
 	switch {
 	case !t.Verdict.Valid:
-		return t.Verdict.String()
+		return t.Verdict.Check, t.Verdict.String()
 	case t.Run == nil:
-		return "" // only trials.json was read
+		return "", "" // only trials.json was read
 	}
 	for _, r := range verdict.AnswerOf(*t.Run).Reservations {
 		if !slices.Contains(class.Allow, r.Name) && r.Name != verdict.Crowded { // no fault of the entry
-			return fmt.Sprintf("the reservation %s, which the class does not allow: %s", r.Name, r.Text)
+			return verdict.Weakened, fmt.Sprintf("the reservation %s, which the class does not allow: %s", r.Name, r.Text)
 		}
 	}
 	if largest := float64(t.Run.LargestServer()) / 1e6; class.MemoryMB > 0 && largest > class.MemoryMB {
-		return fmt.Sprintf("a server held %.0f MB of memory, and the limit is %.0f MB", largest, class.MemoryMB)
+		return verdict.Memory, fmt.Sprintf("a server held %.0f MB of memory, and the limit is %.0f MB", largest, class.MemoryMB)
 	}
-	return ""
+	return "", ""
 }
 
 // why names the gate that an entry failed first, and the trials that failed.

@@ -87,7 +87,7 @@ func trialOfClass(t testing.TB, folder string, lossy, stranger bool) (run metric
 		t.Fatal(err)
 	}
 	if lossy {
-		run.Verdict = metrics.Verdict{Reason: "3 misses in the window after a full load: data was lost, or expired", Node: "node0"}
+		run.Verdict = metrics.Verdict{Check: "misses", Reason: "3 misses in the window after a full load: data was lost, or expired", Node: "node0"}
 		log := "loaded 100000 records\npanic: <script>alert(2)</script> at key 77\n"
 		if err := os.WriteFile(filepath.Join(folder, "kvsserver-node0.log"), []byte(log), 0o644); err != nil {
 			t.Fatal(err)
@@ -167,15 +167,15 @@ func meansOf(p ClassPlan, trials []metrics.Trial) map[string]float64 {
 
 // failed is the standing of an entry that is INVALID.
 func failed(name string, trials []metrics.Trial) metrics.Standing {
-	x := metrics.Standing{Entry: name, Reason: "it does not build: " + CompilersLines}
+	x, check := metrics.Standing{Entry: name, Reason: "it does not build: " + CompilersLines}, ""
 	for _, t := range trials {
 		if t.Point[0] == name && t.Verdict.Valid {
 			x.Valid++
 		} else if t.Point[0] == name {
 			x.Failed = append(x.Failed, t.Number)
-			x.Reason = fmt.Sprintf("trial %d: %s", x.Failed[0], t.Verdict.Reason)
+			x.Reason, check = fmt.Sprintf("trial %d: %s", x.Failed[0], t.Verdict.Reason), t.Verdict.Check
 		}
 	}
-	x.Verdict = metrics.Verdict{Reason: x.Reason}
+	x.Verdict = metrics.Verdict{Check: check, Reason: x.Reason}
 	return x
 }

@@ -97,7 +97,7 @@ func (p SweepPlan) run(planned metrics.PlannedTrial, rng *rand.Rand) metrics.Run
 	run.OpsPerS = p.Law.at(float64(nodes)) * factor * (1 + p.Noise*rng.NormFloat64())
 	run.Ops = uint64(5 * run.OpsPerS)
 	if run.Ops == 0 || slices.Contains(p.Failed, planned.Number) {
-		run.Verdict = metrics.Verdict{Reason: "misses in the window", Node: "node1"}
+		run.Verdict = metrics.Verdict{Check: "misses", Reason: "misses in the window", Node: "node1"}
 	}
 	for i := range nodes {
 		ops := run.Ops / uint64(nodes-nodes/2)
