@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,8 @@ import (
 )
 
 // warming returns a controller of clients in the warm-up, with these flags, and their pipes.
-func warming(s Setup, clients int, flags string) (*Controller, []*pipe) {
+func warming(t *testing.T, s Setup, clients int, flags string) (*Controller, []*pipe) {
+	t.Helper()
 	values := metrics.FlagValues{"workers": "64", "batch": "8192", "warmup": "1", "secs": "2", "call-timeout": "10"}
 	config := &metrics.Config{Flags: values}
 	for _, flag := range strings.Fields(flags) {
@@ -22,10 +24,16 @@ func warming(s Setup, clients int, flags string) (*Controller, []*pipe) {
 	c := New(s)
 	c.begin = time.Now().Add(-values.Length("warmup") + time.Second) // the warm-up has a second left
 	var pipes []*pipe
-	for range clients {
+	for i := range clients {
 		p := &pipe{}
 		pipes = append(pipes, p)
-		c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, stdin: p, phase: metrics.WarmUp, Reported: metrics.Reported{Config: config}})
+		place := plan.Place{Name: fmt.Sprint(i), Role: metrics.Client}
+		log, err := openNodeLog(Folder(t.TempDir()), place, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(log.close)
+		c.processes = append(c.processes, &process{Place: place, log: log, stdin: p, phase: metrics.WarmUp, Reported: metrics.Reported{Config: config}})
 	}
 	return c, pipes
 }
@@ -57,7 +65,7 @@ func TestWindowFitsTheRounds(t *testing.T) {
 	} {
 		said := new(bytes.Buffer)
 		test.setup.Stderr = said
-		c, pipes := warming(test.setup, 2, test.flags)
+		c, pipes := warming(t, test.setup, 2, test.flags)
 		if c.processes[0].settings().Length("warmup") == 0 {
 			c.begin = time.Now()
 		}
@@ -85,7 +93,7 @@ func TestWindowFitsTheRounds(t *testing.T) {
 // A warm-up that the clients had to lengthen is told, too.
 func TestLateWarmUp(t *testing.T) {
 	said := new(bytes.Buffer)
-	c, pipes := warming(Setup{Stderr: said}, 1, "")
+	c, pipes := warming(t, Setup{Stderr: said}, 1, "")
 	c.begin = c.begin.Add(-5 * time.Second)
 	if f := c.settle(c.processes[0], 2*time.Second); f != nil {
 		t.Fatal(f)
@@ -103,7 +111,7 @@ func TestPairAgreesOnTheWindow(t *testing.T) {
 	var all [2]*Controller
 	var pipes [2][]*pipe
 	for i, round := range []time.Duration{time.Second, 2 * time.Second} {
-		all[i], pipes[i] = warming(Setup{Barrier: ends[i]}, 1, "")
+		all[i], pipes[i] = warming(t, Setup{Barrier: ends[i]}, 1, "")
 		all[i].began = all[0].began
 		if f := all[i].settle(all[i].processes[0], round); f != nil {
 			t.Fatal(f)
@@ -140,13 +148,13 @@ func TestLoadBatch(t *testing.T) {
 		{"", 0, 0, ""},
 	} {
 		said := new(bytes.Buffer)
-		c, _ := warming(Setup{Stderr: said}, 2, test.flags)
+		c, _ := warming(t, Setup{Stderr: said}, 2, test.flags)
 		c.processes[1].round = seconds(test.roundS)
 		if c.fitLoad(); c.batch != test.batch || said.String() != test.says {
 			t.Errorf("%s, rounds of %v s: batch %d, %q, want %d, %q", test.flags, test.roundS, c.batch, said, test.batch, test.says)
 		}
 	}
-	c, _ := warming(Setup{}, 1, "batch=8192")
+	c, _ := warming(t, Setup{}, 1, "batch=8192")
 	c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Server, Name: "node0"}})
 	c.processes[0].round = 24 * time.Second
 	f := c.blame(c.processes[0], node.Event{Peer: "node0", Text: "no reply within 10s"})
