@@ -52,12 +52,6 @@ func (o *Offered) Saturated(done uint64) string {
 	return ""
 }
 
-// Backlog reports whether more operations were done in the window than were due in it:
-// some that were due before it. It is false for nil.
-func (o *Offered) Backlog(done uint64) bool {
-	return o != nil && float64(done)-float64(o.Ops) > o.mayDiffer()
-}
-
 // Ahead reports whether over a hundredth more was done in the window than was due in it. A
 // stall of the machine explains that of one run. It is false for nil.
 func (o *Offered) Ahead(done uint64) bool { return o.Achieved(done) > 1+maxApart }

@@ -18,8 +18,8 @@ func TestSaturation(t *testing.T) {
 	if a, b := short.Saturated(5500), short.Saturated(5499); a != "" || b == "" {
 		t.Errorf("5500 and 5499 of 6000 in 3 s: %q and %q, want the second alone to be saturated", a, b)
 	}
-	if short.Backlog(6500) || !short.Backlog(6501) || o.Backlog(10_100) || !o.Backlog(10_101) || (*Offered)(nil).Backlog(1) {
-		t.Error("a backlog is more than 1 % and 0.25 s of the rate")
+	if o.Ahead(10_100) || !o.Ahead(10_101) || (*Offered)(nil).Ahead(1) {
+		t.Error("a backlog is more than 1 % of what was due")
 	}
 	if got := (&Offered{}).Saturated(0); got != "" {
 		t.Errorf("nothing offered: %q", got)

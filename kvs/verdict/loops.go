@@ -100,17 +100,14 @@ func ownTime(node metrics.RunNode, sums *metrics.Rounds) float64 {
 	return math.Inf(1)
 }
 
-// checkBacklog: an open loop did not answer more in the window than was due in it.
+// checkBacklog: an open loop did not answer clearly more in the window than was due in it. A
+// stall of a busy machine before the window leaves a backlog too, so this is a doubt.
 func checkBacklog(run *judged) finding {
-	if run.Offered == nil {
+	switch {
+	case run.Offered == nil:
 		return inapplicable("no -rate: a closed loop")
-	}
-	for _, node := range run.Clients() {
-		s := node.Summary
-		if o := s.Offered; o.Backlog(s.InWindow.Ops()) {
-			return failed(node.Name, "BACKLOG: %d operations were answered in a window in which %d were due, %.1f %%: the others were due before it and late; want a longer warm-up, such as -warmup %.0f, or a lower -rate",
-				s.InWindow.Ops(), o.Ops, 100*o.Achieved(s.InWindow.Ops()), math.Ceil(2*max(1, run.Workload.Length("warmup").Seconds())))
-		}
+	case run.Offered.Ahead(run.Ops):
+		return doubted("", "%.1f %% of the operations that were due in the window were answered in it: the warm-up left some behind", 100*run.Offered.Achieved(run.Ops))
 	}
 	return passed("%d operations were due, %d answered", run.Offered.Ops, run.Ops)
 }

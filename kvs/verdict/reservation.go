@@ -40,7 +40,6 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 			add(c.Outcome == metrics.CheckDoubted, strings.ToUpper(c.ID), strings.TrimSuffix(row.Advice, "."), "%s", c.Evidence)
 		}
 	}
-	add(run.Offered.Ahead(run.Ops), "BACKLOG", "warm up longer", "%.1f %% of the operations that were due in the window were answered in it: the warm-up left some behind", 100*run.Offered.Achieved(run.Ops))
 	if run.Restart != nil {
 		add(true, "RESTARTED", "leave out --restart-at for a number to rank", "a server was killed in the window")
 	} else if r := run.Retries; r != nil {

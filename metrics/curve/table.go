@@ -115,11 +115,21 @@ func (c Curve) Text() string {
 		fmt.Fprintf(&out, "\n[their intervals of %.3g %%]", 100*coverage)
 	}
 	out.WriteByte('\n')
-	aligned := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	table := aligned(columns, rows, 2)
+	if slices.ContainsFunc(strings.Split(table, "\n"), func(line string) bool { return len(line) > 80 }) {
+		table = aligned(columns, rows, 1)
+	}
+	return out.String() + table
+}
+
+// aligned is a table with a number of spaces between two columns, and the notes to the left.
+func aligned(columns []string, rows [][]string, spaces int) string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, spaces, ' ', tabwriter.AlignRight)
 	for _, row := range append([][]string{columns}, rows...) {
 		last := len(row) - 1
-		fmt.Fprintln(aligned, strings.TrimRight(strings.Join(row[:last], "\t")+"\t  "+row[last], " "))
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(row[:last], "\t")+"\t  "+row[last], " "))
 	}
-	aligned.Flush()
+	w.Flush()
 	return out.String()
 }
