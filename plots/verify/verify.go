@@ -114,6 +114,9 @@ func run(dir string) (Result, metrics.Run) {
 			result.Differences = append(result.Differences, filepath.Join(filepath.Base(below), line))
 		}
 	}
+	if len(ceilings) > 0 && again.Verdict.Valid && again.Ceiling == nil {
+		result.Differences = append(result.Differences, runFile+": ceiling is missing, and the folders of its runs are there")
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "summary.txt"))
 	result.Differences = append(result.Differences, sameText("summary.txt", text, err, experiment.Benchmark(again))...)
 	return result, again
