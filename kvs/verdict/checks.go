@@ -121,7 +121,7 @@ func (run *judged) made(rows []Check) metrics.Verdict {
 	for _, row := range rows {
 		f := finding{Outcome: metrics.CheckNotMade, Evidence: "after the check that failed"}
 		if v.Valid {
-			if f = row.Func(run); f.failed() {
+			if f = row.find(run); f.failed() {
 				v = metrics.Verdict{Check: row.ID, Node: f.Node, Reason: f.Evidence}
 			}
 		}
@@ -129,6 +129,17 @@ func (run *judged) made(rows []Check) metrics.Verdict {
 		run.Checks = append(run.Checks, metrics.CheckResult(f))
 	}
 	return v
+}
+
+// find makes the check. A record that lacks what it reads, such as that of a ceiling that
+// somebody has edited, fails it.
+func (row Check) find(run *judged) (f finding) {
+	defer func() {
+		if missing := recover(); missing != nil {
+			f = failed("", "the records lack what the check %q reads: %v", row.ID, missing)
+		}
+	}()
+	return row.Func(run)
 }
 
 // rows are those of the table with the IDs, in its order.

@@ -159,6 +159,15 @@ func TestJudgeMissingSummary(t *testing.T) {
 	}
 }
 
+// A ceiling whose record lacks what the launcher heard is no ceiling, and ends nothing.
+func TestCeilingWithoutHeard(t *testing.T) {
+	run := witnessed().Run
+	run.Nodes[1].Heard = nil
+	if v := JudgeRepeat(&run); v.Check != "heard" || !strings.Contains(v.Reason, `the records lack what the check "heard" reads`) {
+		t.Errorf("verdict %+v", v)
+	}
+}
+
 // A run against servers without a store is a ceiling if it is right in all else,
 // and never valid, whichever side says so.
 func TestJudgeCeiling(t *testing.T) {
