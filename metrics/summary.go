@@ -63,6 +63,9 @@ type Tally struct {
 	Replied Counts `json:"replied"` // whose replies came in the window, whenever they were due
 }
 
+// ExaminedShare is the reciprocal of the share of operations that are examined.
+const ExaminedShare = 64
+
 // Verification is what a client found when it checked its replies.
 type Verification struct {
 	Checked    uint64 `json:"checked"`  // values whose length, header and check bytes were checked
@@ -71,6 +74,7 @@ type Verification struct {
 	AnyKey     uint64 `json:"any_key,omitempty"`     // of those checked, values that were right for another key: the server has no store
 	Unchecked  uint64 `json:"unchecked,omitempty"`   // values that were not checked at all (-verify none)
 	First      string `json:"first,omitempty"`       // the first failure in words
+	Examined   uint64 `json:"examined,omitempty"`    // operations whose value, if of an audited key, was compared with what was there before: 1 in ExaminedShare of each call, or more
 	Stale      uint64 `json:"stale,omitempty"`       // values that were right once, and surely replaced before the read was sent
 	FirstStale string `json:"first_stale,omitempty"` // the first of these in words
 }
@@ -83,6 +87,7 @@ func (v *Verification) Add(w Verification) {
 	v.AnyKey += w.AnyKey
 	v.Unchecked += w.Unchecked
 	v.First = cmp.Or(v.First, w.First)
+	v.Examined += w.Examined
 	v.Stale += w.Stale
 	v.FirstStale = cmp.Or(v.FirstStale, w.FirstStale)
 }

@@ -7,13 +7,10 @@ import (
 	"kvlab/metrics"
 )
 
-// Of each reply, one operation in freshShare is examined for being stale, from a random one
-// on, and freshLeast of them at least. One costs three cache misses in large tables: all
-// would take a seventh of a client's processor time.
-const (
-	freshShare = 64
-	freshLeast = 4
-)
+// Of each reply, one operation in metrics.ExaminedShare is examined for being stale, from a
+// random one on, and examinedLeast of them at least. One costs three cache misses in large
+// tables.
+const examinedLeast = 4
 
 // examined returns which operations of an exchange are examined, n from the first one on.
 func (w *worker) examined(x *exchange, null bool) (first int, n uint) {
@@ -21,7 +18,7 @@ func (w *worker) examined(x *exchange, null bool) (first int, n uint) {
 		return 0, 0
 	}
 	all := len(x.kinds)
-	length := min(all, max(freshLeast, all/freshShare))
+	length := min(all, max(examinedLeast, all/metrics.ExaminedShare))
 	return int(w.checker.Random(uint32(all - length + 1))), uint(length)
 }
 

@@ -295,6 +295,7 @@ func (w *worker) check(x *exchange, null bool, t *replyCheck) error {
 	}
 	var verified [kvs.Kinds]uint64
 	first, n := w.examined(x, null)
+	t.Examined = uint64(n)
 	results := x.reply.Results()
 	for i, kind := range x.kinds {
 		result, err := results.Next()

@@ -124,6 +124,7 @@ func (n *fake) account(s *metrics.Summary) {
 	s.Bytes = metrics.Bytes{Sent: 1024 * s.Total.Ops(), Received: 1024 * s.Total.Ops()}
 	s.BytesInWindow = s.Bytes
 	s.Verification.Checked = s.Total.Hits
+	s.Verification.Examined = s.Total.Ops()
 	s.Workers = []metrics.WorkerAccount{{Loaded: servers * loadPair.Ops(), Drawn: s.Total.Ops() - servers*loadPair.Ops(), Verified: s.Total.Ops(),
 		OpeningOps: 1024, Opening: opening, Redrawn: opening, Rounds: &sums}}
 	n.record(metrics.Record{Interval: &metrics.Interval{Phase: metrics.Window, LengthS: s.WindowLengthS, Counts: s.InWindow}})
