@@ -316,6 +316,12 @@ func (a *auditor) text(v metrics.Value) string {
 
 // checkAudit: the store has the clients' last writes.
 func checkAudit(run *judged) finding {
+	if slices.ContainsFunc(run.Nodes, withoutStore) {
+		return inapplicable("the servers have no store")
+	}
+	if run.Audit == nil && run.ValueKey != "" {
+		return failed("", "nothing is known of an audit, and the clients had a key of the values")
+	}
 	if run.Audit == nil {
 		return inapplicable("no audit was recorded")
 	}
