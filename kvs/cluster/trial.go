@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"sync"
 	"time"
@@ -30,6 +31,8 @@ type job struct {
 	show    func(trial.Status) // shows the progress; nil: another trial's is shown
 	first   bool               // of the command: the preflight's findings are shown
 	window  time.Duration      // see trial.Setup
+	batch   uint64             // see trial.Setup
+	lowered int                // see trial.Setup
 	barrier *trial.Barrier     // with the other trial of a pair; nil for none
 	tuning  *preflight.Tuning  // of the nodes' hosts; nil leaves them
 }
@@ -86,7 +89,7 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	defer j.barrier.Drop()
 	defer func() { err = explain(ctx, l.Slurm, j.plan, err) }()
 	setup := trial.Setup{
-		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Show: j.show, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier, Window: j.window,
+		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Show: j.show, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier, Window: j.window, Batch: j.batch, Lowered: j.lowered,
 		Runner: l.runner(j.configuration), Password: j.password, Asked: j.settings[metrics.Client],
 	}
 	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)
@@ -179,10 +182,11 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 		return usage(err)
 	}
 	l.progress.begin(1, 1, at.expected())
-	run, err := l.trial(ctx, job{
+	runs, errs := l.runGroup(ctx, []job{{
 		configuration: at, dir: dir, stderr: l.progress, show: l.progress.show, first: true,
 		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Command: commandLine(args)},
-	})
+	}})
+	run, err := runs[0], errs[0]
 	l.progress.end(1)
 	if err == nil {
 		l.picture(dir)
@@ -208,17 +212,27 @@ func fitTogether(variants []configuration) error {
 	return nil
 }
 
-// runGroup runs a trial, or two at the same time.
+// runGroup runs a trial, or two at the same time. It makes them again while a default of -batch
+// is too large for one of them.
 func (l *Launcher) runGroup(ctx context.Context, trials []job) (runs []metrics.Run, errs []error) {
 	runs, errs = make([]metrics.Run, len(trials)), make([]error, len(trials))
 	if len(trials) == 2 {
 		pairUp(trials)
 	}
-	var all sync.WaitGroup
-	for i, t := range trials {
-		all.Go(func() { runs[i], errs[i] = l.trial(ctx, t) })
+	for {
+		var all sync.WaitGroup
+		for i, t := range trials {
+			all.Go(func() { runs[i], errs[i] = l.trial(ctx, t) })
+		}
+		all.Wait()
+		again, err := lowerBatch(trials, errs)
+		if err != nil {
+			errs[0] = err
+		}
+		if !again || err != nil {
+			break
+		}
 	}
-	all.Wait()
 	if len(trials) < 2 {
 		return runs, errs
 	}
@@ -231,6 +245,35 @@ func (l *Launcher) runGroup(ctx context.Context, trials []job) (runs []metrics.R
 		}
 	}
 	return runs, errs
+}
+
+// lowerBatch reports whether trials are to be made again with the smaller default of -batch that
+// one of them asks for, and prepares them. Their folders so far keep their files, under other
+// names.
+func lowerBatch(trials []job, errs []error) (again bool, err error) {
+	batch := uint64(math.MaxUint64)
+	for _, ended := range errs {
+		var f *plan.Fault
+		if errors.Is(ended, plan.ErrInterrupted) {
+			return false, nil
+		}
+		if errors.As(ended, &f) && f.Batch > 0 {
+			batch, again = min(batch, f.Batch), true
+		}
+	}
+	if !again {
+		return false, nil
+	}
+	barriers := trial.NewBarriers()
+	for i := range trials {
+		t := &trials[i]
+		t.batch, t.lowered, t.first = batch, t.lowered+1, false
+		if len(trials) == 2 {
+			t.barrier = barriers[i]
+		}
+		err = errors.Join(err, t.dir.Clear())
+	}
+	return true, err
 }
 
 // pairUp prepares two trials for the same time on the same nodes, with one window, so

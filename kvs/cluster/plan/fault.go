@@ -16,6 +16,10 @@ type Fault struct {
 	// Outside says that the run broke for a reason outside of what it measures: no record
 	// was loaded yet, the node cannot be reached, or somebody interrupted its process.
 	Outside bool
+
+	// Batch is the default of -batch with which the run is to be made again, as its own was
+	// too large; 0 for none.
+	Batch uint64
 }
 
 // Error is the reason with its node.

@@ -13,17 +13,44 @@ import (
 // batchFlag is the clients' flag that the launcher lowers if nobody typed it.
 const batchFlag = "batch"
 
-// fitLink lowers the default of -batch if the slowest link would make calls longer than the clients'
+// mostLowered is how often a trial is made again with a smaller default of -batch. Each leaves
+// room for rounds half as long again.
+const mostLowered = 2
+
+// ownsBatch reports whether the batch is a default, which the launcher may lower.
+func (c *Controller) ownsBatch() bool {
+	m := c.of(metrics.Client)[0]
+	return m.Config != nil && !plan.HasFlag(m.Config.Args, batchFlag)
+}
+
+// batchNow returns the batch in use.
+func (c *Controller) batchNow() uint64 {
+	return cmp.Or(c.batch, c.of(metrics.Client)[0].settings().Number(batchFlag))
+}
+
+// smallerBatch returns the default of -batch with which rounds take a share below 1 of their
+// present time, with room for longer ones; 0 where the trial is not to be made again for it.
+func (c *Controller) smallerBatch(share float64) uint64 {
+	if !c.ownsBatch() || c.Lowered >= mostLowered {
+		return 0
+	}
+	return powerBelow(float64(c.batchNow()) * share / metrics.WindowRoom)
+}
+
+// fitLink lowers the default of -batch to the setup's, and further if the slowest link would make calls longer than the clients'
 // -call-timeout: with all rounds of a closed loop under way, it carries their values and
 // keys. Each goes one way or the other, so at least half of their bytes go the same way. The error is
 // that a typed -batch makes them so. Nothing is known where the link's rate is not.
 func (c *Controller) fitLink() error {
+	if c.Batch > 0 && c.ownsBatch() && c.Batch < c.batchNow() {
+		c.batch = c.Batch
+	}
 	m := c.of(metrics.Client)[0]
 	s, bitsPerS := m.settings(), c.Preflight.SlowestLink()
 	if bitsPerS == 0 || s["rate"] != "" || s.SavesBytes() || s.Is("repeat") {
 		return nil
 	}
-	workers, batch, limit := s.Number("workers"), s.Number(batchFlag), s.Length("call-timeout") // batch 0: auto
+	workers, batch, limit := s.Number("workers"), c.batchNow(), s.Length("call-timeout") // batch 0: auto
 	calls := max(s.Number("inflight"), 1) * workers * uint64(max(c.Plan.Count(metrics.Server), c.Plan.Count(metrics.Client)))
 	call := batch * size.OfRecord(s["value-size"], s["key-size"])
 	if limit := s.Number("batch-bytes"); limit > 0 {
@@ -39,14 +66,14 @@ func (c *Controller) fitLink() error {
 	if limit <= 0 || took <= limit {
 		return nil
 	}
-	return m.fault(plan.BadArgs, "-workers %d -batch %d: %s, and -call-timeout is %g s: want %s", workers, batch, why, limit.Seconds(), fitting(s, float64(limit)/float64(took)/2))
+	return m.fault(plan.BadArgs, "-workers %d -batch %d: %s, and -call-timeout is %g s: want %s", workers, batch, why, limit.Seconds(), fitting(s, batch, float64(limit)/float64(took)/2))
 }
 
 // fitLoad lowers the default of -batch if the load's speed says that calls would be longer than the
 // clients' -call-timeout.
 func (c *Controller) fitLoad() {
 	m := c.slowest()
-	if typed := m.Config == nil || plan.HasFlag(m.Config.Args, batchFlag); typed || m.round == 0 {
+	if !c.ownsBatch() || m.round == 0 {
 		return
 	}
 	round := m.round
@@ -64,7 +91,7 @@ func (c *Controller) outlasts() string {
 	if m.warm || limit <= 0 || m.round <= limit {
 		return ""
 	}
-	return fmt.Sprintf("at the load's speed a round takes %.0f s, and -call-timeout is %g s: want %s", m.round.Seconds(), limit.Seconds(), fitting(s, float64(limit)/float64(m.round)/2))
+	return fmt.Sprintf("at the load's speed a round takes %.0f s, and -call-timeout is %g s: want %s", m.round.Seconds(), limit.Seconds(), fitting(s, s.Number(batchFlag), float64(limit)/float64(m.round)/2))
 }
 
 // lower lowers the default of -batch if a round of this length is too long: over an eighth of the
@@ -77,7 +104,7 @@ func (c *Controller) lower(round time.Duration, why string) {
 	if limit := s.Length("call-timeout"); limit > 0 {
 		most = min(most, limit)
 	}
-	was := cmp.Or(c.batch, s.Number(batchFlag))
+	was := c.batchNow()
 	most /= 8
 	if round <= most || was <= 1 {
 		return

@@ -35,6 +35,8 @@ type Setup struct {
 	Typed     bool               // the window is as long as its flags say, as a ceiling's
 	Window    time.Duration      // in an experiment, the least length of a window whose rounds decide it, at least -secs; 0: this is no trial of one
 
+	Batch     uint64               // a default of -batch above it is lowered to it; 0: none is
+	Lowered   int                  // how often that was lowered and the trial made again
 	Asked     metrics.FlagValues   // the clients' flags as the launcher resolved them; nil of a ceiling
 	Password  string               // of the foreign store; "" for none
 	Contained *metrics.Containment // of the servers' programs; nil for none

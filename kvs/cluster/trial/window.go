@@ -28,7 +28,8 @@ func (c *Controller) leastWindow() time.Duration {
 }
 
 // fitWindow proposes how long the window is, from the longest recent round of any worker. The
-// fault is that WindowRounds of these are longer than any window.
+// fault is that WindowRounds of these are longer than any window. A default of -batch is then to
+// be lowered, unless it is the deadline that is near: another trial has no time either.
 func (c *Controller) fitWindow() *plan.Fault {
 	m, asked := c.slowest(), c.leastWindow()
 	typed := max(m.settings().Length("secs"), 0)
@@ -39,14 +40,22 @@ func (c *Controller) fitWindow() *plan.Fault {
 	}
 	needs := (metrics.WindowRounds*m.round + halfSecond - 1).Truncate(halfSecond)
 	c.window.RoundS, c.window.NeedsS = m.round.Seconds(), needs.Seconds()
-	longest, why := max(metrics.LongestWindow, typed), "the longest window is"
+	longest, why, smaller := max(metrics.LongestWindow, typed), "the longest window is", uint64(0)
+	if needs > longest {
+		smaller = c.smallerBatch(float64(longest) / float64(needs))
+	}
 	if left := time.Until(c.ends); !c.ends.IsZero() && left < longest {
-		longest, why = left, "--deadline leaves"
+		longest, why, smaller = left, "--deadline leaves", 0
 	}
 	switch {
 	case needs > longest:
-		return m.fault(plan.BadArgs, "-batch %s: %d rounds take %.0f s, %s %.0f s: want %s", m.settings()["batch"], metrics.WindowRounds, needs.Seconds(), why, longest.Seconds(),
-			fitting(m.settings(), float64(longest)/float64(needs)))
+		slow := fmt.Sprintf("%d rounds take %.0f s, %s %.0f s", metrics.WindowRounds, needs.Seconds(), why, longest.Seconds())
+		if smaller > 0 {
+			fmt.Fprintf(c.Stderr, "batch lowered from %d to %d, and the trial made again: %s\n", c.batchNow(), smaller, slow)
+		}
+		f := m.fault(plan.BadArgs, "-batch %d: %s: want %s", c.batchNow(), slow, fitting(m.settings(), c.batchNow(), float64(longest)/float64(needs)))
+		f.Batch = smaller
+		return f
 	case c.Window == 0:
 		c.opening.length = max(asked, needs)
 	case metrics.LeastRounds*m.round > asked: // the trials of an experiment keep one length while it is enough, so a new one has room
@@ -72,9 +81,9 @@ func (c *Controller) slowest() *process {
 	return slowest
 }
 
-// fitting is the flag with which rounds take a share of their present time.
-func fitting(s metrics.FlagValues, share float64) string {
-	if batch := float64(s.Number("batch")) * share; batch >= 1 {
+// fitting is the flag with which rounds of a batch take a share of their present time.
+func fitting(s metrics.FlagValues, now uint64, share float64) string {
+	if batch := float64(now) * share; batch >= 1 {
 		return fmt.Sprintf("-batch %d or less", powerBelow(batch))
 	}
 	return fmt.Sprintf("-workers %d or less", max(1, powerBelow(float64(s.Number("workers"))*share)))

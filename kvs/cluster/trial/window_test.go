@@ -90,6 +90,38 @@ func TestWindowFitsTheRounds(t *testing.T) {
 	}
 }
 
+// A default of -batch that fits no window asks for one that does, twice; a typed one and a near
+// deadline do not.
+func TestWindowAsksForABatch(t *testing.T) {
+	for _, test := range []struct {
+		setup Setup
+		flags string
+		leftS float64 // until the deadline; 0: there is none
+		batch uint64
+		says  string
+	}{
+		{Setup{}, "", 0, 2048, "batch lowered from 8192 to 2048, and the trial made again: 12 rounds take 300 s, the longest window is 120 s\n"},
+		{Setup{Batch: 2048, Lowered: 1}, "", 0, 512, "batch lowered from 2048 to 512, and the trial made again: 12 rounds take 300 s, the longest window is 120 s\n"},
+		{Setup{Batch: 512, Lowered: 2}, "", 0, 0, ""},
+		{Setup{Batch: 2048}, "batch=8192", 0, 0, ""},
+		{Setup{}, "", 60, 0, ""},
+	} {
+		said := new(bytes.Buffer)
+		test.setup.Stderr, test.setup.Preflight = said, new(metrics.Preflight)
+		c, _ := warming(t, test.setup, 1, test.flags)
+		if test.leftS > 0 {
+			c.ends = time.Now().Add(seconds(test.leftS))
+		}
+		if err := c.fitLink(); err != nil {
+			t.Fatal(err)
+		}
+		f := c.settle(c.processes[0], 25*time.Second)
+		if f == nil || f.Kind != plan.BadArgs || f.Batch != test.batch || said.String() != test.says {
+			t.Errorf("%+v, %s: fault %+v, says %q, want batch %d, %q", test.setup, test.flags, f, said, test.batch, test.says)
+		}
+	}
+}
+
 // A warm-up that the clients had to lengthen is told, too.
 func TestLateWarmUp(t *testing.T) {
 	said := new(bytes.Buffer)
