@@ -25,7 +25,6 @@ type Run struct {
 	ServerCommit  string       `json:"server_commit,omitempty"` // of the servers' program, where it is another one
 	Seed          uint64       `json:"seed"`
 	Choice        string       `json:"choice,omitempty"`    // selects the workers whose operations the verdict draws again, in hex; no node knew it
-	Asked         FlagValues   `json:"asked,omitempty"`     // the clients' flags, by name, as the launcher resolved them before they started; nil of a ceiling
 	Workload      FlagValues   `json:"workload"`            // the client flags of the classes work and shape, by flag name
 	Lab           *Lab         `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
 	Preflight     *Preflight   `json:"preflight,omitempty"` // nil when the run ended before it

@@ -2,41 +2,12 @@ package verdict
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
 	"kvlab/metrics"
 	"kvlab/workload"
 )
-
-// A client that reports other flags than it was given, or a window of another length than it
-// was told, is found; the flags that differ from client to client are not compared.
-func TestAskedFlags(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		spoil func(flags map[string]string, s *metrics.Summary)
-		want  string
-	}{
-		{"nothing", func(map[string]string, *metrics.Summary) {}, ""},
-		{"the hosts", func(flags map[string]string, _ *metrics.Summary) { flags["hosts"] = "127.0.0.1:4242" }, ""},
-		{"half of the workers, and it says so", func(flags map[string]string, _ *metrics.Summary) { flags["workers"] = "1" }, `the client has -workers "1", the launcher asked for "2"`},
-		{"another seed, and it says so", func(flags map[string]string, _ *metrics.Summary) { flags["seed"] = "8" }, `-seed "8", the launcher asked for "7"`},
-		{"no -crc", func(flags map[string]string, _ *metrics.Summary) { flags["crc"] = "false" }, `-crc "false", the launcher asked for "true"`},
-		{"a flag that it does not report", func(flags map[string]string, _ *metrics.Summary) { delete(flags, "verify") }, `-verify "", the launcher asked for "full"`},
-		{"half of -secs", func(_ map[string]string, s *metrics.Summary) { s.WindowLengthS = 5 }, "window is 5.000 s long, the launcher asked for 10.000 s"},
-	} {
-		run := witnessed()
-		run.Asked = map[string]string{"workers": "2", "seed": "7", "crc": "true", "verify": "full", "hosts": "127.0.0.1:0"}
-		run.Window = &metrics.WindowLength{AskedS: 10, UsedS: 10}
-		node := &run.Nodes[1]
-		node.Config.Flags = maps.Clone(run.Asked)
-		test.spoil(node.Config.Flags, node.Summary)
-		if v := run.made(rows("asked")); v.Valid != (test.want == "") || !strings.Contains(v.Reason, test.want) {
-			t.Errorf("%s: %s, want %q", test.name, v, test.want)
-		}
-	}
-}
 
 // The launcher holds what a client says of its work against the flags.
 func TestAsked(t *testing.T) {

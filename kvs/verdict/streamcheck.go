@@ -3,11 +3,9 @@ package verdict
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
-	"kvlab/metrics"
 	"kvlab/workload"
 )
 
@@ -67,34 +65,9 @@ func byChance(e *expectation, ops uint64) bool {
 // leastOpening is a number of first operations that no other stream shares by chance.
 const leastOpening = 1024
 
-// toldS bounds in seconds how far a client's window may be from the length that it was told.
-// Both are numbers of the same nanoseconds in seconds, so this is far above their rounding.
-const toldS = 0.02
-
-// checkFlags: a client has the flags with which the launcher started it, and a window of the
-// length that the launcher told it. The records' own class of a flag is the client's word, so
-// which flags differ from process to process is fixed here.
-func checkFlags(run *judged) finding {
-	var fixed *metrics.Config
-	for _, node := range run.Clients() {
-		for _, flag := range slices.Sorted(maps.Keys(run.Asked)) {
-			if has := node.Config.Flags[flag]; has != run.Asked[flag] && fixed.ClassOf(flag) != metrics.OwnFlag {
-				return failed(node.Name, "the client has -%s %q, the launcher asked for %q", flag, has, run.Asked[flag])
-			}
-		}
-		if w := run.Window; w != nil && math.Abs(node.Summary.WindowLengthS-w.UsedS) > toldS {
-			return failed(node.Name, "the client's window is %.3f s long, the launcher asked for %.3f s", node.Summary.WindowLengthS, w.UsedS)
-		}
-	}
-	return finding{}
-}
-
-// checkAsked: a client has the flags, the window and the workers that the launcher asks for,
-// and their first operations are those of the flags' seed, drawn again here.
+// checkAsked: a client has the workers that the flags ask for, and their first operations are
+// those of the flags' seed, drawn again here.
 func checkAsked(run *judged) finding {
-	if f := checkFlags(run); f.failed() {
-		return f
-	}
 	e := run.expected
 	if e == nil || e.stream == nil {
 		return inapplicable("the flags give no stream of operations")

@@ -26,7 +26,6 @@ const (
 	sampler     = "metrics/usage/window.go"
 	result      = "kvs/cluster/trial/result.go"
 	nodeTime    = "kvs/node/time.go"
-	nodeConfig  = "kvs/node/config.go"
 	reports     = "kvs/node/report.go"
 	reported    = "metrics/reported.go"
 )
@@ -261,11 +260,6 @@ var programs = []mutant{
 	},
 	{name: "batches have twice their size", reason: "-batch"},
 	{name: "another seed", reason: "not those of -seed"},
-	{
-		name:   "half the workers, and the client says so",
-		edits:  []edit{{nodeConfig, "	config := metrics.Config{", "	if planted(\"half the workers, and the client says so\") && flags.Name() == \"kvsclient\" {\n		flags.Set(\"workers\", \"1\")\n	}\n	config := metrics.Config{"}},
-		reason: "the client has -workers",
-	},
 	{name: "-verify full at 1 in 64", client: "-verify full", reason: "-verify full compares"},
 	{
 		name:   "values have the size of another key's",

@@ -37,7 +37,6 @@ type Setup struct {
 
 	Batch     uint64               // a default of -batch above it is lowered to it; 0: none is
 	Lowered   int                  // how often that was lowered and the trial made again
-	Asked     metrics.FlagValues   // the clients' flags as the launcher resolved them; nil of a ceiling
 	Password  string               // of the foreign store; "" for none
 	Contained *metrics.Containment // of the servers' programs; nil for none
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"strconv"
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
@@ -28,18 +26,8 @@ func (c *Controller) Fill(run *metrics.Run) {
 	run.Fill(reportsOf(c.processes), c.Soak > 0)
 	run.Window, run.ValueKey = c.window, c.values
 	run.Choice = fmt.Sprintf("%016x", newSecret())
-	run.Asked = c.asks()
 	run.Latency = c.latency.Window.Quantiles()
 	run.Check = c.together
-}
-
-// asks returns the clients' flags as the launcher wants them.
-func (c *Controller) asks() metrics.FlagValues {
-	asked := maps.Clone(c.Asked)
-	if asked != nil && c.batch > 0 {
-		asked[batchFlag] = strconv.FormatUint(c.batch, 10)
-	}
-	return asked
 }
 
 // reportsOf returns the accounts of processes.
