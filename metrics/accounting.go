@@ -64,6 +64,7 @@ type Rounds struct {
 	Across   uint64  `json:"across,omitempty"`   // rounds that began before the window and ended after it: no other field but MostOps counts them
 	AcrossS  float64 `json:"across_s,omitempty"` // the time of the longest of these
 	BusyS    float64 `json:"busy_s"`             // sum of the rounds' times in the window, from the beginning to the last reply, with scans until these are checked
+	EarlyS   float64 `json:"early_s,omitempty"`  // the part of BusyS of rounds that began before the window
 	MostOps  uint64  `json:"most_ops"`           // operations of the largest round since then
 	Offered  uint64  `json:"offered,omitempty"`  // open loop: operations that were due in the window
 	Dues     string  `json:"dues,omitempty"`     // open loop: digest of the due times of Ops, see workload.Dues, in hex

@@ -192,7 +192,10 @@ func (w *worker) total(r *round, calls, ops uint64, ends moment, at phaseAt) {
 	}
 	if window != nil {
 		_, window = at(window.opens) // its end may be decided by now
-		w.sums.BusyS += window.overlap(r.begun, ends).Seconds()
+		busy := window.overlap(r.begun, ends).Seconds()
+		if w.sums.BusyS += busy; r.window == nil {
+			w.sums.EarlyS += busy
+		}
 	}
 }
 

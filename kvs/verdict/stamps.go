@@ -58,9 +58,9 @@ func stamped(a, b metrics.Stamps) metrics.Stamps {
 	return metrics.Stamps{SumS: a.SumS + b.SumS, SquaresS2: a.SquaresS2 + b.SquaresS2, LongestS: max(a.LongestS, b.LongestS), Octaves: all}
 }
 
-// checkBusy: the latencies of a closed loop's operations together are the times of its rounds,
-// times the operations of each. Rounds under way at the window's ends are in one of the two
-// only. A round with scans ends when these are checked, its operations when its replies came.
+// checkBusy: the latencies of a closed loop's operations together are the times of its rounds
+// that began in the window, times the operations of each. A round may go on after the window.
+// One with scans ends when these are checked, its operations when its replies came.
 func checkBusy(run *judged) finding {
 	batch := float64(run.Number("batch"))
 	switch {
@@ -73,12 +73,11 @@ func checkBusy(run *judged) finding {
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		ops, w := batch*float64(run.Count(metrics.Server)), s.Stamps[metrics.OpLatency]
-		edges := float64(len(s.Workers)*max(run.Number("inflight"), 1)) * max(w.LongestS, sums.AcrossS)
-		// A spot takes the place of an operation, and has no latency.
-		rounds := w.SumS / ops
-		edges += float64(sums.Spots) * w.LongestS / ops
-		if rounds > sums.BusyS+edges || run.Count(metrics.Server) == 1 && s.Total.Scans == 0 && rounds < sums.BusyS-edges {
-			return failed(node.Name, "the operations' latencies are those of rounds of %.3f s together, the rounds in the window took %.3f s", rounds, sums.BusyS)
+		after := float64(len(s.Workers)*max(run.Number("inflight"), 1)) * w.LongestS
+		spots := float64(sums.Spots)*w.LongestS/ops + 1e-6*sums.BusyS // a spot takes the place of an operation, and has no latency; sums are rounded
+		rounds, busy := w.SumS/ops, sums.BusyS-sums.EarlyS
+		if rounds > busy+after+spots || run.Count(metrics.Server) == 1 && s.Total.Scans == 0 && sums.Unknown == 0 && rounds < busy-spots {
+			return failed(node.Name, "the operations' latencies are those of rounds of %.3f s together, the rounds in the window took %.3f s", rounds, busy)
 		}
 		all += rounds
 	}

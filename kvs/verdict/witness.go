@@ -77,6 +77,7 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 		sums.Unknown += r.Unknown
 		sums.Spots += r.Spots
 		sums.BusyS += r.BusyS
+		sums.EarlyS += r.EarlyS
 		sums.Across += r.Across
 		sums.AcrossS = max(sums.AcrossS, r.AcrossS)
 		sums.MostOps += r.MostOps
