@@ -269,7 +269,7 @@ var programs = []mutant{
 	{
 		name:   "an open loop is timed from the send",
 		edits:  []edit{{round, "	due, came := x.due, r.came-r.from\n", "	if planted(\"an open loop is timed from the send\") {\n		for i := range x.due {\n			x.due[i] = max(x.due[i], x.sent-r.from)\n		}\n	}\n	due, came := x.due, r.came-r.from\n"}},
-		client: open, reason: "latency|due|drawn again",
+		client: open, reason: "latency|due|drawn again|histogram",
 	},
 	{
 		name:   "an open loop offers 5 % less",
