@@ -189,11 +189,16 @@ func (r *Reporter) end(least time.Duration) (report func() error, err error) {
 }
 
 // Enter ends the interval and starts a phase with a new second. The window is exactly its
-// intervals: it lasts from Enter(Window) to the next Enter, each but for the shortest.
+// intervals: it lasts from Enter(Window) to the next Enter, but for the shortest at its end.
+// What came before it never counts in it.
 func (r *Reporter) Enter(phase metrics.Phase) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	report, err := r.end(shortest)
+	least := shortest
+	if phase == metrics.Window {
+		least = 0
+	}
+	report, err := r.end(least)
 	if err != nil {
 		return err
 	}
