@@ -57,7 +57,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	case len(words) == 0:
 		return usageError{errors.New("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")}
 	}
-	if words[0] != "verify" {
+	if words[0] != "verify" && words[0] != "fields" {
 		warn(words, stderr)
 	}
 	var result fmt.Stringer
@@ -71,6 +71,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	case "checks":
 		_, err := fmt.Fprint(stdout, verdict.Table())
 		return err
+	case "fields":
+		return fields(words[1:], stdout)
 	case "curves":
 		return draw(plots.LoadCurves, words[1:], cmp.Or(*out, "."), stdout, stderr)
 	default:
