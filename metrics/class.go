@@ -46,6 +46,7 @@ type Entry struct {
 	Args     string    `json:"args"`               // launcher flags, as a variant has them
 	Commit   string    `json:"commit,omitempty"`   // of a checkout or a revision
 	Sum      string    `json:"sha256,omitempty"`   // of the server's program, or the store's
+	Source   string    `json:"source,omitempty"`   // the SHA-256 of the folder that was submitted; "" without one
 	Students []string  `json:"students,omitempty"` // as a gradebook identifies them; the entry's name if there are none
 	Broken   string    `json:"broken,omitempty"`   // why it cannot be measured, such as the compiler's errors; "" if it can
 }

@@ -84,6 +84,10 @@ type RunNode struct {
 	Heard *Heard `json:"heard,omitempty"` // nil in folders of earlier releases
 
 	Readings Readings `json:"readings,omitempty"` // from its start to its last report
+
+	// PeakBytes is the most memory that the contained processes of a server had together, with
+	// their files in memory, by their cgroup; 0 without one.
+	PeakBytes uint64 `json:"peak_bytes,omitempty"`
 }
 
 // Heard is what the launcher heard of a node's seconds in the window, and of a client's
@@ -277,13 +281,16 @@ func (l *Lab) String() string {
 	return text + "links " + bitRate(l.LinkBitsPerS)
 }
 
-// LargestServer is the largest resident set of a server in the window, in bytes; 0 where no
-// server reported it.
+// LargestServer is the largest resident set of a server in the window, or the largest peak of
+// a contained one, in bytes; 0 where no server reported it.
 func (r Run) LargestServer() (largest uint64) {
 	for _, s := range r.Summaries(Server) {
 		if s.Saturation != nil {
 			largest = max(largest, s.Saturation.ProcessRSSBytes)
 		}
+	}
+	for _, node := range r.Nodes {
+		largest = max(largest, node.PeakBytes)
 	}
 	return largest
 }

@@ -62,7 +62,7 @@ func sameClass(begun, today *metrics.Class) error {
 		if a.Kind == metrics.TargetEntry {
 			a.Sum = b.Sum
 		}
-		return a.Name == b.Name && a.Kind == b.Kind && a.Args == b.Args && a.Commit == b.Commit && a.Sum == b.Sum && (a.Broken == "") == (b.Broken == "")
+		return a.Name == b.Name && a.Kind == b.Kind && a.Args == b.Args && a.Commit == b.Commit && a.Sum == b.Sum && a.Source == b.Source && (a.Broken == "") == (b.Broken == "")
 	}
 	for i, e := range begun.Entries {
 		if !same(e, today.Entries[i]) {

@@ -118,7 +118,7 @@ const (
 	Report    = "record"    // Record is one line for the node's .jsonl file
 	Answered  = "answered"  // Answer is the answer to the oldest open question
 	Dumped    = "dumped"    // every goroutine's stack is in the log
-	Contained = "contained" // sent by the process that contains the node's, first of all: Process is itself
+	Contained = "contained" // sent by the process that contains the node's, first of all: Process is itself; then, as by the host of a contained store, at its end: PeakBytes
 	Error     = "error"     // Text says why the node failed; it will exit non-zero
 )
 
@@ -136,5 +136,6 @@ type Event struct {
 	Record *metrics.Record `json:"record,omitempty"`
 	Answer *Answer         `json:"answer,omitempty"`
 
-	Process *metrics.ProcessID `json:"process,omitempty"` // with Contained
+	Process   *metrics.ProcessID `json:"process,omitempty"`    // with Contained
+	PeakBytes uint64             `json:"peak_bytes,omitempty"` // with Contained: as metrics.RunNode has it
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/kvs/cluster/cgroup"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/node"
 	"kvlab/kvs/target"
@@ -52,6 +53,7 @@ func (config config) host(ctx context.Context, n *node.Node, _ string) (err erro
 	}
 	if h.child != nil {
 		defer func() { err = errors.Join(err, h.child.stop()) }()
+		defer func() { err = errors.Join(err, h.tellPeak()) }()
 	}
 	if err := h.open(); err != nil {
 		return err
@@ -74,6 +76,18 @@ func (config config) host(ctx context.Context, n *node.Node, _ string) (err erro
 		return err
 	}
 	return h.serve(ctx)
+}
+
+// tellPeak tells the launcher how much memory a contained store has had.
+func (h *host) tellPeak() error {
+	if !h.child.contained {
+		return nil
+	}
+	pid, ended := h.child.store() // which is told elsewhere
+	if peak := cgroup.PeakMemoryOf(pid); ended == nil && peak > 0 {
+		return h.node.Send(node.Event{Event: node.Contained, PeakBytes: peak})
+	}
+	return nil
 }
 
 // start starts the store's program, if the target has one.

@@ -119,6 +119,61 @@ func (t *Target) settle() error {
 	return t.embed()
 }
 
+// In returns the target with the folder of what it builds below another one, and completes
+// it: a target file's text stands for many folders.
+func (t Target) In(folder string) (Target, error) {
+	err := t.settle()
+	if err == nil && (t.Build == "" || len(t.Servers) > 0) {
+		err = errors.New("want build and run, which make and start what is in a folder")
+	}
+	if err == nil && folder != "" {
+		t.Dir, err = within(folder, t.Dir)
+	}
+	return t, err
+}
+
+// CheckSubmitted returns an error if the text of a target file that a stranger wrote asks for
+// more than to build and start what is in its folder, by one of some drivers.
+func CheckSubmitted(file string, text []byte, folder string, drivers []string) error {
+	var t Target
+	if err := input.DecodeTOML(file, text, &t); err != nil {
+		return err
+	}
+	switch {
+	case !slices.Contains(drivers, t.Driver):
+		return fmt.Errorf("%s: driver %q: this class takes %q", file, t.Driver, drivers)
+	case len(t.Servers) > 0:
+		return fmt.Errorf("%s: servers: want build and run: a store that runs already is not what was handed in", file)
+	case t.Build == "":
+		return fmt.Errorf("%s: want build, the command that makes {bin} from what was handed in", file)
+	case t.Settings["ca"] != "":
+		return fmt.Errorf("%s: settings.ca: want no file of the machine that measures", file)
+	}
+	if _, err := within(folder, t.Dir); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return t.settle()
+}
+
+// within returns the path of dir below a folder, with its links resolved: it must be there.
+func within(folder, dir string) (string, error) {
+	if filepath.IsAbs(dir) {
+		return "", fmt.Errorf("dir %q: want a folder below the entry's own", dir)
+	}
+	own, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return "", err
+	}
+	path, err := filepath.EvalSymlinks(filepath.Join(own, dir))
+	if err != nil {
+		return "", fmt.Errorf("dir %q: no such folder", dir)
+	}
+	if below, err := filepath.Rel(own, path); err != nil || !filepath.IsLocal(below) {
+		return "", fmt.Errorf("dir %q leads out of the entry's folder: want one below it", dir)
+	}
+	return path, nil
+}
+
 // Places are what stands for the placeholders of the command run.
 type Places struct {
 	Host, Port string // where the server listens

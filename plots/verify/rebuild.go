@@ -15,7 +15,7 @@ import (
 // unwitnessed are the fields of run.json that no record of a node has. The launcher states
 // them: only the manifest shows that they were changed.
 const unwitnessed = "id, version, command, git_commit, server_commit, started, ended, lab, together, symmetric, quick, contained, preflight; " +
-	"the nodes' order, machines and addresses; check (of all clients together); value_key and choice; window (its length as the launcher told it); ceiling.note; whether the run was a soak; the samples of processors, memory and network over time; the nodes' logs"
+	"the nodes' order, machines, addresses and peaks of memory; check (of all clients together); value_key and choice; window (its length as the launcher told it); ceiling.note; whether the run was a soak; the samples of processors, memory and network over time; the nodes' logs"
 
 // rebuild computes a run again from the nodes' records and from what only the launcher can
 // state. dir is the run's folder, and judge its checks.
@@ -27,7 +27,7 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 	}
 	var reported []*metrics.Reported
 	for _, node := range then.Nodes {
-		run.Nodes = append(run.Nodes, metrics.RunNode{Name: node.Name, Role: node.Role, Machine: node.Machine, Address: node.Address})
+		run.Nodes = append(run.Nodes, metrics.RunNode{Name: node.Name, Role: node.Role, Machine: node.Machine, Address: node.Address, PeakBytes: node.PeakBytes})
 		log := new(metrics.Reported) // of a node without a file
 		if i := slices.IndexFunc(read.Logs, func(l folder.Log) bool { return l.Node == node.Name && l.Role == node.Role }); i >= 0 {
 			log = &read.Logs[i].Reported

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,18 +56,21 @@ func (l Limit) Limited(name string) (folder string, err error) {
 
 // parent returns the cgroup in which a process in groups may make one.
 func (c Controller) parent(groups []procfs.Cgroup) (string, error) {
+	own, err := c.own(groups)
+	if err != nil || !c.Unified {
+		return own, err
+	}
+	if own = filepath.Dir(own); !c.enabled(own) {
+		return "", missing(c.Name)
+	}
+	return own, nil
+}
+
+// own returns the cgroup of a process in groups.
+func (c Controller) own(groups []procfs.Cgroup) (string, error) {
 	for _, g := range groups {
-		switch {
-		case c.Unified && g.HierarchyID == 0:
-			if above := filepath.Join(c.Folder, filepath.Dir(g.Path)); c.enabled(above) {
-				return above, nil
-			}
-		case !c.Unified:
-			for _, name := range g.Controllers {
-				if name == c.Name {
-					return filepath.Join(c.Folder, g.Path), nil
-				}
-			}
+		if c.Unified && g.HierarchyID == 0 || !c.Unified && slices.Contains(g.Controllers, c.Name) {
+			return filepath.Join(c.Folder, g.Path), nil
 		}
 	}
 	return "", missing(c.Name)
@@ -100,13 +104,56 @@ func Move(folder string, pid int) error { return write(folder, "cgroup.procs", s
 // OutOfMemory reports whether the kernel has killed a process of a cgroup at its limit of
 // memory.
 func OutOfMemory(folder string) bool {
-	for _, file := range []string{"memory.oom_control", "memory.events"} {
+	return counted(folder, "oom_kill", "memory.oom_control", "memory.events")
+}
+
+// OutOfProcesses reports whether the kernel has refused a process or a thread to a cgroup, at
+// its limit of them.
+func OutOfProcesses(folder string) bool { return counted(folder, "max", "pids.events") }
+
+// counted reports whether an event has happened, by the first of some files of a cgroup that
+// counts it.
+func counted(folder, event string, files ...string) bool {
+	for _, file := range files {
 		text, _ := os.ReadFile(filepath.Join(folder, file))
 		for line := range strings.Lines(string(text)) {
-			if killed, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok && killed != "0" {
+			if times, ok := strings.CutPrefix(strings.TrimSpace(line), event+" "); ok && times != "0" {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// PeakMemory is the most memory that the processes of a cgroup have had together, with their
+// files in memory, in bytes; 0 where the kernel does not count it (version 2 before Linux 5.19).
+func PeakMemory(folder string) uint64 {
+	for _, file := range []string{"memory.peak", "memory.max_usage_in_bytes"} {
+		if text, err := os.ReadFile(filepath.Join(folder, file)); err == nil {
+			peak, _ := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+			return peak
+		}
+	}
+	return 0
+}
+
+// PeakMemoryOf is PeakMemory of the cgroup of a process.
+func PeakMemoryOf(pid int) uint64 {
+	c, err := Find("memory")
+	if err != nil {
+		return 0
+	}
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	groups, err := p.Cgroups()
+	if err != nil {
+		return 0
+	}
+	folder, err := c.own(groups)
+	if err != nil {
+		return 0
+	}
+	return PeakMemory(folder)
 }

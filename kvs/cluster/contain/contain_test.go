@@ -206,6 +206,9 @@ func TestAttacks(t *testing.T) {
 			if strings.Contains(string(out), "done\n") {
 				t.Errorf("it has succeeded: %v\n%s", err, out)
 			}
+			if named := strings.Contains(string(out), "the kernel refused a process or a thread at the limit of them, 64"); named != (name == "forks") {
+				t.Errorf("the limit of processes is named: %t\n%s", named, out)
+			}
 		})
 	}
 	if files, err := os.ReadDir(folder); err != nil || len(files) != 1 {
@@ -308,7 +311,7 @@ func TestNode(t *testing.T) {
 	if err := limits.Set(usual); err != nil {
 		t.Fatal(err)
 	}
-	words := Box{Limits: limits, Node: true}.Command(self, "sh", "-c", "read line; echo $line; exit 1")
+	words := Box{Limits: limits, Node: true}.Command(self, "sh", "-c", "read line; echo $line; head -c 50000000 /dev/zero | tail -n 1 | tail -c 0; exit 1")
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdin = strings.NewReader("{}\n")
 	out, _ := cmd.Output()
@@ -317,8 +320,14 @@ func TestNode(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &event); err != nil || event.Event != node.Contained || event.Process == nil || event.Process.PID != cmd.Process.Pid || event.Process.StartTicks == 0 {
 		t.Errorf("announced %s: %v", first, err)
 	}
-	if rest != "{}\n" || cmd.ProcessState.ExitCode() != 1 {
+	rest, last, _ := strings.Cut(rest, "\n")
+	if rest != "{}" || cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("then %q, %v", rest, cmd.ProcessState)
+	}
+	// A line of 50 MB is held by a process that the program has started.
+	var end node.Event
+	if err := json.Unmarshal([]byte(last), &end); err != nil || end.Event != node.Contained || end.PeakBytes < 50e6 || end.PeakBytes > 128e6 {
+		t.Errorf("last %s: %v", last, err)
 	}
 }
 

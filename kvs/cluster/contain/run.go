@@ -44,7 +44,7 @@ type outcome struct {
 	Status syscall.WaitStatus // of the program
 	Weak   map[string]string  // why walls do not hold, by their names
 
-	outOfMemory bool
+	outOfMemory, outOfProcesses bool
 }
 
 const spaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
@@ -86,6 +86,10 @@ func (b Box) run(words []string, stdin, stdout, stderr *os.File) (o outcome, err
 	err = o.lead(tell, groups, [3]*os.File{stdin, stdout, stderr})
 	if o.outOfMemory = groups["memory"] != "" && cgroup.OutOfMemory(groups["memory"]); o.outOfMemory && err != nil {
 		err = fmt.Errorf("at the limit of memory, %s: %w", format.Bytes(b.Limits.Memory), err)
+	}
+	o.outOfProcesses = groups["processes"] != "" && cgroup.OutOfProcesses(groups["processes"])
+	if peak := cgroup.PeakMemory(groups["memory"]); b.Node && peak > 0 && err == nil {
+		err = json.NewEncoder(stdout).Encode(node.Event{Event: node.Contained, PeakBytes: peak})
 	}
 	return o, err
 }
@@ -236,6 +240,9 @@ func endWithPipe(stdin *os.File, init *os.Process) {
 func (o outcome) exit(l Limits, stderr io.Writer) int {
 	if o.outOfMemory {
 		fmt.Fprintf(stderr, "kvscluster %s: the kernel killed a process at the limit of memory, %s\n", node.ContainFlag, format.Bytes(l.Memory))
+	}
+	if o.outOfProcesses {
+		fmt.Fprintf(stderr, "kvscluster %s: the kernel refused a process or a thread at the limit of them, %d\n", node.ContainFlag, l.Processes)
 	}
 	if !o.Status.Signaled() {
 		return o.Status.ExitStatus()

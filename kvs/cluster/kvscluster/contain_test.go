@@ -75,8 +75,8 @@ func TestContained(t *testing.T) {
 				t.Errorf("class %s", class)
 			}
 			for _, server := range run.Servers() {
-				if used := server.Summary.Saturation.ProcessCPUPercent; used <= 0 {
-					t.Errorf("the store's process used %.1f %%", used)
+				if used := server.Summary.Saturation; used.ProcessCPUPercent <= 0 || server.PeakBytes < 2e6 || server.PeakBytes > 1e9 {
+					t.Errorf("the store's process used %.1f %%, and had %d bytes, its cgroup %d", used.ProcessCPUPercent, used.ProcessRSSBytes, server.PeakBytes)
 				}
 			}
 		})
@@ -113,13 +113,16 @@ func TestHostileServers(t *testing.T) {
 	needRoot(t)
 	t.Parallel()
 	warm(t, strings.Replace(hostile, "ATTACK", "", 1))
-	for name, attack := range map[string]string{
-		"prints":       `for range 500_000 { fmt.Println("so much to say") }`,
-		"complains":    `for range 500_000 { fmt.Fprintln(os.Stderr, "so much to say") }; fmt.Println("x")`,
-		"logs":         "for range 500_000 { fmt.Println(`{\"event\":\"log\",\"text\":\"so much to say\"}`) }; fmt.Println(\"x\")",
-		"poses":        "fmt.Println(`{\"event\":\"contained\",\"process\":{\"pid\":1,\"start_ticks\":1}}`)",
-		"out of turn":  "fmt.Println(`{\"event\":\"done\"}`)",
-		"leaves early": `os.Exit(0)`,
+	for name, test := range map[string]struct{ attack, want string }{
+		"prints":       {`for range 500_000 { fmt.Println("so much to say") }`, "sent a line that is no event"},
+		"complains":    {`for range 500_000 { fmt.Fprintln(os.Stderr, "so much to say") }; fmt.Println("x")`, "sent a line that is no event"},
+		"logs":         {"for range 500_000 { fmt.Println(`{\"event\":\"log\",\"text\":\"so much to say\"}`) }; fmt.Println(\"x\")", "sent a line that is no event"},
+		"poses":        {"fmt.Println(`{\"event\":\"contained\",\"process\":{\"pid\":1,\"start_ticks\":1}}`)", `sent "contained" out of turn`},
+		"out of turn":  {"fmt.Println(`{\"event\":\"done\"}`)", `sent "done" out of turn`},
+		"leaves early": {`os.Exit(0)`, "INVALID("},
+		"paints":       {`fmt.Fprintln(os.Stderr, "\x1b]0;owned\a\x1b[2J\x1b[31mVALID"); os.Exit(1)`, "?]0;owned??[2J?[31mVALID"},
+		"paints late":  {"fmt.Println(`{\"event\":\"error\",\"text\":\"\\u001b[2Jowned\"}`); os.Exit(1)", "?[2Jowned"},
+		"forks":        {`for range 500 { syscall.ForkExec("/bin/sleep", []string{"sleep", "60"}, nil) }; os.Exit(1)`, "the kernel refused a process or a thread at the limit of them, 256"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,7 +130,7 @@ func TestHostileServers(t *testing.T) {
 			server := filepath.Join(source, "kvs", "server", "kvsserver")
 			for path, text := range map[string]string{
 				filepath.Join(source, "go.mod"):  "module kvlab\n\ngo 1.22\n",
-				filepath.Join(server, "main.go"): strings.Replace(hostile, "ATTACK", attack, 1),
+				filepath.Join(server, "main.go"): strings.Replace(hostile, "ATTACK", test.attack, 1),
 			} {
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 					t.Fatal(err)
@@ -143,6 +146,9 @@ func TestHostileServers(t *testing.T) {
 			begun := time.Now()
 			if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 1 || time.Since(begun) > 5*time.Minute {
 				t.Errorf("%v after %v\n%s", err, time.Since(begun), text.String())
+			}
+			if said := text.String(); !strings.Contains(said, test.want) || strings.ContainsAny(said, "\x1b\a") {
+				t.Errorf("%q, want %q, and no byte of a terminal's", said, test.want)
 			}
 			logs, _ := filepath.Glob(filepath.Join(out, "latest", "*", "kvsserver-node0.log"))
 			for _, log := range logs {

@@ -314,7 +314,9 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 	case node.Dumped:
 		m.dumped = true
 	case node.Contained:
-		if m.outside = event.Process; m.outside == nil || !m.contained {
+		if event.PeakBytes > 0 { // the last one is of what contains it: all inside have ended
+			m.peak = event.PeakBytes
+		} else if m.outside = event.Process; m.outside == nil || !m.contained {
 			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
 		}
 	case node.Phase:

@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"strings"
 	"sync"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -25,6 +27,7 @@ type nodeLog struct {
 	records *os.File // the .jsonl
 	tail    []string // the last lines, oldest first
 	before  []string // the last lines before the first goroutine's stack; nil without stacks
+	limit   string   // that the program met, as what contains it says; "" for none
 
 	ends *format.Ends // of the .log, of which only these stay; nil if all of it does
 }
@@ -69,12 +72,22 @@ func (l *nodeLog) line(text string) error {
 	if l.before == nil && stackLine.MatchString(text) {
 		l.before = append([]string{}, l.tail...)
 	}
+	if _, said, ok := strings.Cut(text, "kvscluster "+node.ContainFlag+": "); ok {
+		l.limit = said
+	}
 	l.tail = append(l.tail[max(0, len(l.tail)+1-tailLines):], text)
 	if l.ends != nil && !l.ends.Add(text) {
 		return nil
 	}
 	_, err := fmt.Fprintln(l.text, text)
 	return err
+}
+
+// met is the limit that a contained program has met, in a sentence; "" for none.
+func (l *nodeLog) met() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limit
 }
 
 // record appends a record to the .jsonl.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -61,6 +62,7 @@ type process struct {
 	dumped       bool               // its goroutines' stacks are in its log
 	orphan       bool               // its program may have outlived its connection, or left files
 	outside      *metrics.ProcessID // what contains it; nil without one
+	peak         uint64             // bytes of memory of what is contained, as that says at its end
 	lost         error              // why its node is no longer reachable
 	heard        time.Time          // when it last sent anything
 	address      string             // a server's, from its ready event
@@ -117,7 +119,7 @@ func (m *process) read(line []byte, inbox chan<- message) error {
 	err := json.Unmarshal(line, &event)
 	m.said += len(line)
 	switch {
-	case m.contained && err == nil && (event.Event == node.Contained) == m.spoken: // the first event, and no other
+	case m.contained && err == nil && (event.Event == node.Contained && event.PeakBytes == 0) == m.spoken: // the first event, and no other
 		err = fmt.Errorf("sent %q out of turn", event.Event)
 	case m.contained && m.said > mostSaid:
 		err = fmt.Errorf("has sent more than %s", format.Bytes(mostSaid))
@@ -217,5 +219,15 @@ func (m *process) complaint(err error) *plan.Fault {
 
 // fault returns a fault of this process.
 func (m *process) fault(kind plan.Kind, layout string, args ...any) *plan.Fault {
-	return &plan.Fault{Node: m.Name, Role: m.Role, Kind: kind, Reason: format.OneLine(fmt.Sprintf(layout, args...))}
+	reason := fmt.Sprintf(layout, args...)
+	if m.log != nil { // the process has begun
+		if met := m.log.met(); met != "" && !strings.Contains(reason, met) {
+			reason += "; " + met
+		}
+	}
+	return &plan.Fault{Node: m.Name, Role: m.Role, Kind: kind, Reason: format.Label(format.OneLine(reason), mostReason)}
 }
+
+// mostReason is the number of characters of a fault's reason: a stranger's program may have
+// written it.
+const mostReason = 2000

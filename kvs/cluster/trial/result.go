@@ -21,7 +21,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 		run.Nodes = append(run.Nodes, node)
 	}
 	for i, m := range c.processes {
-		run.Nodes[i].Address = cmp.Or(m.address, run.Nodes[i].Address)
+		run.Nodes[i].Address, run.Nodes[i].PeakBytes = cmp.Or(m.address, run.Nodes[i].Address), m.peak
 	}
 	run.Fill(reportsOf(c.processes), c.Soak > 0)
 	run.Window, run.ValueKey = c.window, c.values
@@ -73,7 +73,11 @@ func (c *Controller) Explain(w io.Writer, ended error) {
 			fmt.Fprintf(w, "the stacks of its goroutines are in %s\n", name)
 		}
 		if len(lines) > 0 {
-			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n%s\n---\n", m.Program(), m.Name, strings.Join(lines, "\n"))
+			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n", m.Program(), m.Name)
+			for _, line := range lines { // a stranger's may have bytes that move a terminal's cursor
+				fmt.Fprintln(w, format.Label(strings.ReplaceAll(line, "\t", "    "), mostReason))
+			}
+			fmt.Fprintln(w, "---")
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/target"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/input"
@@ -23,12 +24,14 @@ type Entry struct {
 	Checkout string   `toml:"checkout"` // a folder with kvlab's source
 	Revision string   `toml:"revision"` // a git revision of this checkout
 	Target   string   `toml:"target"`   // a target file
-	Pattern  string   `toml:"pattern"`  // of folders, each an entry: a checkout, or one with a store.toml
+	Pattern  string   `toml:"pattern"`  // of folders, each an entry: a checkout, one with a store.toml, or one for [target]
 	Args     string   `toml:"args"`     // launcher flags of this entry alone
 	Students []string `toml:"students"` // as a gradebook identifies them
 
 	where  string // path:LINE of the table
 	broken string // why it cannot be built
+	aimed  string // the file's [target] at its folder, in the inline form; "" without one
+	source string // the SHA-256 of what is in its folder; "" of a revision
 }
 
 // The files that say what a submitted folder is.
@@ -125,10 +128,13 @@ func (f *File) match(e Entry, given []string) (found []Entry, err error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case slices.Contains(given, path):
+		case info.IsDir():
+			found = append(found, f.submitted(path, name, e))
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, fmt.Errorf("pattern: %q is a symbolic link: want a folder, or an [[entry]] of its own", name)
-		case info.IsDir() && !slices.Contains(given, path):
-			found = append(found, submitted(path, name, e))
+			found = append(found, Entry{Checkout: name, where: e.where, broken: "it is a symbolic link, and no folder"})
+		case packed.MatchString(path):
+			found = append(found, Entry{Checkout: name, where: e.where, broken: "it is a packed file, and no folder: unpack it"})
 		}
 	}
 	if len(found) == 0 {
@@ -140,16 +146,25 @@ func (f *File) match(e Entry, given []string) (found []Entry, err error) {
 // escapeGlob makes a path a pattern of itself.
 var escapeGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
+// packed matches the names of files that students hand in in place of a folder.
+var packed = regexp.MustCompile(`(?i)\.(zip|tar|tgz|gz|bz2|xz|zst|7z|rar)$`)
+
 // submitted is the entry of a folder that a pattern has matched. What students submit may
 // be anything: it is no mistake of the class file.
-func submitted(folder, path string, e Entry) Entry {
+func (f *File) submitted(folder, path string, e Entry) Entry {
 	e.Pattern, e.Checkout = "", path
-	if _, err := os.Lstat(filepath.Join(folder, moduleFile)); err != nil {
+	if f.Target == nil && !ofKVLab(folder) {
 		if _, err := os.Lstat(filepath.Join(folder, storeFile)); err == nil {
 			e.Checkout, e.Target = "", filepath.Join(path, storeFile)
 		}
 	}
 	return e
+}
+
+// ofKVLab reports whether a folder has a go.mod of kvlab, which is no link.
+func ofKVLab(folder string) bool {
+	file := filepath.Join(folder, moduleFile)
+	return isRegular(file) && module.Match(head(file))
 }
 
 // module is the line of kvlab's go.mod.
@@ -173,7 +188,7 @@ func (f *File) complete(e *Entry, reference bool) error {
 	if err := f.name(e, reference); err != nil {
 		return err
 	}
-	return f.look(e)
+	return f.look(e, reference)
 }
 
 // name checks an entry's name, or makes one.
@@ -202,20 +217,12 @@ func (f *File) name(e *Entry, reference bool) (err error) {
 
 // look finds out whether an entry's files are there. A folder that is no checkout is what a
 // student has submitted; one that does not exist is a mistake.
-func (f *File) look(e *Entry) error {
+func (f *File) look(e *Entry, reference bool) error {
 	path := f.path(e.from())
-	switch e.kind() {
-	case metrics.CheckoutEntry:
-		if e.Checkout == "" {
-			return nil
-		}
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			return fmt.Errorf("checkout %q: no such folder", e.Checkout)
-		}
-		if file := filepath.Join(path, moduleFile); !isRegular(file) || !module.Match(head(file)) {
-			e.broken = "the folder has no go.mod of kvlab, as a checkout has, and no store.toml"
-		}
-	case metrics.TargetEntry:
+	switch {
+	case e.broken != "" || e.from() == "" || e.Revision != "":
+		return nil
+	case e.Target != "":
 		switch info, err := os.Lstat(path); {
 		case filepath.Ext(path) != ".toml":
 			return fmt.Errorf("target %q: want a file that ends in .toml", e.Target)
@@ -223,9 +230,45 @@ func (f *File) look(e *Entry) error {
 			return fmt.Errorf("target %q: no such file", e.Target)
 		case !info.Mode().IsRegular():
 			e.broken = filepath.Base(path) + " is no regular file"
+			return nil
+		}
+	default:
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			return fmt.Errorf("checkout %q: no such folder", e.Checkout)
 		}
 	}
+	e.broken = f.refuse(e, path, reference)
+	folder := path
+	if e.Target != "" {
+		folder = filepath.Dir(path)
+	}
+	var err error
+	if e.source, err = sum(folder); err != nil && e.broken == "" {
+		e.broken = err.Error()
+	}
 	return nil
+}
+
+// refuse says what keeps an entry from being built; "" if nothing does. The reference is the
+// instructor's own.
+func (f *File) refuse(e *Entry, path string, reference bool) string {
+	var err error
+	switch {
+	case e.Target != "" && !reference:
+		err = target.CheckSubmitted(filepath.Base(path), head(path), filepath.Dir(path), f.Drivers)
+	case e.Target != "":
+	case f.Target != nil:
+		var at target.Target
+		if at, err = f.Target.In(path); err == nil {
+			e.aimed = at.String()
+		}
+	case !ofKVLab(path):
+		err = errors.New("the folder has no go.mod of kvlab, as a checkout has, and no store.toml; a table [target] in the class file says how other folders are built")
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // head is the beginning of a file.
@@ -249,7 +292,7 @@ func (e Entry) kind() metrics.EntryKind {
 	switch {
 	case e.Revision != "":
 		return metrics.RevisionEntry
-	case e.Target != "":
+	case e.Target != "" || e.aimed != "":
 		return metrics.TargetEntry
 	}
 	return metrics.CheckoutEntry

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/target"
 	"kvlab/metrics"
 	"kvlab/metrics/input"
 	"kvlab/plots/compare"
@@ -27,6 +28,8 @@ type File struct {
 	Work      Work               `toml:"work"`      // of every entry
 	Reference Entry              `toml:"reference"` // what the others are compared with; its name is reference without the key
 	Entries   []Entry            `toml:"entry"`     // since Read, without patterns
+	Target    *target.Target     `toml:"target"`    // how the folder of each checkout is built and started; nil: it is kvlab's own, or has a store.toml
+	Drivers   []string           `toml:"drivers"`   // that the entries' own target files may name; without the key lab alone
 	Gates     Gates              `toml:"gates"`
 	Contain   map[string]any     `toml:"contain"` // the limits of the servers' programs, as --contain has them
 	Score     Score              `toml:"score"`
@@ -125,6 +128,14 @@ func Read(path string) (*File, error) {
 // check returns the first mistake outside of the entries, and in which table it is.
 func (f *File) check() (table string, err error) {
 	w := f.Work
+	if f.Target != nil {
+		if _, err := f.Target.In(""); err != nil {
+			return "target", err
+		}
+	}
+	if f.Drivers == nil {
+		f.Drivers = []string{"lab"}
+	}
 	switch {
 	case f.Title == "":
 		return "", errors.New("want a title")

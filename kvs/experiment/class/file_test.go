@@ -23,6 +23,9 @@ allow = ["ONE MACHINE"]
 steps = ["0.5x 60 %", "1x 80%"]
 `
 
+// submitted is a store.toml as students write one.
+const submitted = "driver = \"lab\"\nbuild = \"go build -o {bin} .\"\nrun = \"{bin} -port {port}\"\n"
+
 // write writes a class file and the folders beside it, which have a file of the name after
 // the colon.
 func write(t *testing.T, text string, folders ...string) string {
@@ -34,7 +37,8 @@ func write(t *testing.T, text string, folders ...string) string {
 			t.Fatal(err)
 		}
 		if file != "" {
-			if err := os.WriteFile(filepath.Join(dir, name, file), []byte("module kvlab\n"), 0o644); err != nil {
+			text := map[bool]string{true: submitted, false: "module kvlab\n"}[file == storeFile]
+			if err := os.WriteFile(filepath.Join(dir, name, file), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -128,16 +132,10 @@ func TestFolderNames(t *testing.T) {
 	for folder, want := range map[string]string{
 		"🙂:go.mod":   `:3: "🙂" has no letter or digit for a name: give it one`,
 		"a b:go.mod": "the name a-b is that of",
-		"link":       `:3: pattern: "subs/link" is a symbolic link: want a folder`,
 	} {
 		path := write(t, "title = \"T\"\n[reference]\n[[entry]]\npattern = \"subs/*\"\n"+rest, "subs/a-b:go.mod")
 		name, _, _ := strings.Cut(folder, ":")
-		if at := filepath.Join(filepath.Dir(path), "subs", name); name == "link" {
-			err = os.Symlink("/etc", at)
-		} else {
-			err = os.Mkdir(at, 0o755)
-		}
-		if err != nil {
+		if err := os.Mkdir(filepath.Join(filepath.Dir(path), "subs", name), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
@@ -146,22 +144,113 @@ func TestFolderNames(t *testing.T) {
 	}
 }
 
-// A submission's files that are links are not followed.
-func TestLinkedFiles(t *testing.T) {
-	path := write(t, "title = \"T\"\n[reference]\n[[entry]]\npattern = \"subs/*\"\n"+rest, "subs/a", "subs/b", "other:go.mod")
+// A submission that is no folder, or whose files are links or name what is not its own, is
+// broken, with the reason. The others are measured.
+func TestSubmissions(t *testing.T) {
+	path := write(t, "title = \"T\"\ndrivers = [\"lab\", \"memcached\"]\n[reference]\n[[entry]]\npattern = \"subs/*\"\n"+rest, "subs/neighbour:go.mod", "other:go.mod", "subs/README")
 	dir := filepath.Dir(path)
-	for link, to := range map[string]string{"a/go.mod": "other/go.mod", "b/store.toml": "class.toml"} {
-		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, "subs", link)); err != nil {
+	subs := filepath.Join(dir, "subs")
+	for name, text := range map[string]string{
+		"fine":      submitted + "dir = \"src\"\n",
+		"memcached": strings.Replace(submitted, "lab", "memcached", 1),
+		"redis":     strings.Replace(submitted, "lab", "redis", 1),
+		"up":        submitted + "dir = \"../neighbour\"\n",
+		"etc":       submitted + "dir = \"/etc\"\n",
+		"linked":    submitted + "dir = \"src/link\"\n",
+		"far":       "driver = \"lab\"\nservers = [\"10.0.0.9:80\"]\n",
+		"system":    "driver = \"lab\"\nrun = \"/usr/bin/env {port}\"\n",
+		"ca":        submitted + "settings = { ca = \"/etc/shadow\" }\n",
+		"typo":      "drivr = \"lab\"\n",
+	} {
+		src := filepath.Join(subs, name, "src")
+		for _, err := range []error{os.MkdirAll(src, 0o755), os.Symlink(filepath.Join(subs, "neighbour"), filepath.Join(src, "link")),
+			os.WriteFile(filepath.Join(subs, name, storeFile), []byte(text), 0o644), os.WriteFile(filepath.Join(subs, name, moduleFile), []byte("module team\n"), 0o644)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for link, to := range map[string]string{"module/go.mod": "other/go.mod", "store/store.toml": "class.toml", "folder": "other", "late.zip": "class.toml"} {
+		os.Mkdir(filepath.Dir(filepath.Join(subs, link)), 0o755)
+		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(subs, link)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(subs, "bob.ZIP"), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
 	f, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"the folder has no go.mod of kvlab", "store.toml is no regular file"} {
-		if got := f.Entries[i].broken; !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %q, want %q", f.Entries[i].Name, got, want)
+	got := make(map[string]string)
+	for _, e := range f.Entries {
+		got[e.Name] = e.broken
+	}
+	for name, want := range map[string]string{
+		"neighbour": "", "fine": "", "memcached": "",
+		"redis":    `store.toml: driver "redis": this class takes ["lab" "memcached"]`,
+		"up":       `store.toml: dir "../neighbour" leads out of the entry's folder: want one below it`,
+		"etc":      `store.toml: dir "/etc": want a folder below the entry's own`,
+		"linked":   `store.toml: dir "src/link" leads out of the entry's folder: want one below it`,
+		"far":      "store.toml: servers: want build and run: a store that runs already is not what was handed in",
+		"system":   "store.toml: want build, the command that makes {bin} from what was handed in",
+		"ca":       "store.toml: settings.ca: want no file of the machine that measures",
+		"typo":     "store.toml:1: unknown key drivr; did you mean driver?",
+		"module":   "the folder has no go.mod of kvlab, as a checkout has, and no store.toml; a table [target] in the class file says how other folders are built",
+		"store":    "store.toml is no regular file",
+		"folder":   "it is a symbolic link, and no folder",
+		"late.zip": "it is a symbolic link, and no folder",
+		"bob.ZIP":  "it is a packed file, and no folder: unpack it",
+		"README":   "the folder has no go.mod of kvlab, as a checkout has, and no store.toml; a table [target] in the class file says how other folders are built",
+	} {
+		if said, ok := got[name]; !ok || said != want {
+			t.Errorf("%s: %t, %q, want %q", name, ok, said, want)
+		}
+	}
+}
+
+// With [target] each folder is built and started as the class file says, whatever its own
+// files say. Its hash follows what is in it.
+func TestTemplate(t *testing.T) {
+	const template = "[target]\ndriver = \"lab\"\npreset = \"base\"\ndir = \"src\"\nbuild = \"go build -o {bin} ./server\"\nrun = \"{bin} -port {port}\"\n"
+	text := "title = \"T\"\n[reference]\ncheckout = \"handout\"\n[[entry]]\npattern = \"subs/*\"\n" + rest
+	path := write(t, text+template, "handout/src", "subs/alice/src", "subs/alice:store.toml", "subs/bob/src", "subs/bob:go.mod", "subs/none")
+	sources := make(map[string]string)
+	for _, change := range []bool{false, true} {
+		if change {
+			if err := os.WriteFile(filepath.Join(filepath.Dir(path), "subs", "bob", "src", "x.go"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		graded, err := f.Class("", accept)
+		if err != nil || len(graded.Entries) != 4 {
+			t.Fatalf("%+v, %v", graded, err)
+		}
+		for _, e := range graded.Entries {
+			if want := map[bool]string{true: `dir "src": no such folder`}[e.Name == "none"]; e.Broken != want {
+				t.Errorf("%s: %q, want %q", e.Name, e.Broken, want)
+			}
+			if e.Broken == "" && (e.Kind != metrics.TargetEntry || !strings.Contains(e.Args, `--target '{"name":"lab","driver":"lab","settings":{"preset":"base"}`) || !strings.Contains(e.Args, e.From+`/src"`)) {
+				t.Errorf("%+v", e)
+			}
+			if before := sources[e.Name]; change && (before != e.Source) != (e.Name == "bob") {
+				t.Errorf("the hash of %s: %s, then %s", e.Name, before, e.Source)
+			}
+			sources[e.Name] = e.Source
+		}
+	}
+	for _, wrong := range []struct{ old, new, want string }{
+		{`"{bin} -port {port}"`, `"redis-server --port {port}"`, ":16: build: want {bin}"},
+		{"build =", "biuld =", "unknown key target.biuld; did you mean build?"},
+		{`build = "go build -o {bin} ./server"` + "\n" + `run = "{bin} -port {port}"`, `servers = ["a:1"]`, ":16: want build and run"},
+	} {
+		if _, err := Read(write(t, text+strings.Replace(template, wrong.old, wrong.new, 1), "handout/src", "subs/alice/src")); err == nil || !strings.Contains(err.Error(), wrong.want) {
+			t.Errorf("%s: %v, want %q", wrong.new, err, wrong.want)
 		}
 	}
 }

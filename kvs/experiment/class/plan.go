@@ -44,7 +44,7 @@ func (f *File) Class(only string, check func(args string) error) (metrics.Class,
 		if err != nil {
 			return class, fmt.Errorf("%s: %s: %w", e.where, e.Name, err)
 		}
-		class.Entries = append(class.Entries, metrics.Entry{Name: e.Name, Kind: e.kind(), From: e.from(), Args: args, Students: e.Students, Broken: e.broken})
+		class.Entries = append(class.Entries, metrics.Entry{Name: e.Name, Kind: e.kind(), From: e.from(), Args: args, Source: e.source, Students: e.Students, Broken: e.broken})
 	}
 	if only != "" && len(class.Entries) < 2 {
 		return class, fmt.Errorf("--only %s: %s has no such entry%s", only, f.Path, input.DidYouMean(only, "", names[1:]))
@@ -59,6 +59,8 @@ func (f *File) args(e Entry) (string, error) {
 	own, err := input.SplitWords(e.Args)
 	var source, last []string
 	switch {
+	case e.aimed != "":
+		last = []string{"--target", e.aimed}
 	case e.Revision != "":
 		source = []string{metrics.ServersAlone + e.Revision}
 	case e.Checkout != "":
