@@ -185,7 +185,7 @@ func planFolder(t *testing.T) string {
 	writeStudy(t, dir)
 	writeClass(t, dir)
 	run := filepath.Join(dir, "logs", "2026-11-21_15-30-00")
-	const record = `{"id":"2026-11-21_15-30-00","nodes":[{"name":"node0","role":"server"},{"name":"node1","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
+	const record = `{"schema":2,"id":"2026-11-21_15-30-00","nodes":[{"name":"node0","role":"server"},{"name":"node1","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
 	for _, err := range []error{
 		os.MkdirAll(run, 0o755),
 		os.WriteFile(filepath.Join(run, "run.json"), []byte(record), 0o644),

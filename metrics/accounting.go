@@ -50,7 +50,7 @@ type WorkerAccount struct {
 	Opening    string `json:"opening"`     // their digest, as it drew them, in hex
 	Redrawn    string `json:"redrawn"`     // digest of as many operations, drawn again at the end from the configuration alone
 
-	Rounds *Rounds `json:"rounds,omitempty"` // nil in folders of earlier releases
+	Rounds *Rounds `json:"rounds,omitempty"`
 }
 
 // Rounds are the exact sums of one worker's times, beside its histograms.
@@ -76,7 +76,7 @@ type Seen struct {
 	Records    uint64     `json:"records"`               // keys in the store at the end
 	Groups     []uint64   `json:"groups"`                // sampled operations of the window by key group
 	Busiest    []CellOps  `json:"busiest"`               // the cells of keys that had most of these operations
-	Keys       *KeyCounts `json:"keys,omitempty"`        // these operations by key; nil in folders of earlier releases
+	Keys       *KeyCounts `json:"keys,omitempty"`        // these operations by key
 	Pairs      uint64     `json:"pairs,omitempty"`       // sampled pairs of successive operations of a batch, in the window
 	EqualPairs uint64     `json:"equal_pairs,omitempty"` // of them, those on one key
 	Values     Values     `json:"values"`                // that were stored in the window

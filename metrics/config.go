@@ -2,17 +2,18 @@ package metrics
 
 // Config is a node's first record: its flags and its machine.
 type Config struct {
-	Args    []string     `json:"args"`
-	Flags   FlagValues   `json:"flags"`                  // every flag's final value, by name
-	Classes *FlagClasses `json:"flag_classes,omitempty"` // of Flags; nil in older records
-	Host    Host         `json:"host"`
-	Binary  string       `json:"binary_sha256"`
+	Schema  int         `json:"schema"` // as in Run, for the whole file
+	Args    []string    `json:"args"`
+	Flags   FlagValues  `json:"flags"`        // every flag's final value, by name
+	Classes FlagClasses `json:"flag_classes"` // of Flags
+	Host    Host        `json:"host"`
+	Binary  string      `json:"binary_sha256"`
 
 	Process  ProcessID `json:"process"`
 	Cores    string    `json:"allowed_cores,omitempty"` // the processors that the process may run on, as in cpuset(7)
 	MaxProcs int       `json:"gomaxprocs,omitempty"`    // goroutines that run at a time
 
-	Capabilities *Capabilities `json:"capabilities,omitempty"` // nil in older records: all
+	Capabilities *Capabilities `json:"capabilities,omitempty"`
 }
 
 // ProcessID identifies one process of a machine until the machine restarts. A pid

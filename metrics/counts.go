@@ -77,8 +77,7 @@ func (c *Counts) accumulate(d *Counts, times uint64) {
 }
 
 // Shows reports whether reports show a kind of these counts: one with an operation, and
-// without inserts, deletes and scans all of gets, puts and read-modify-writes, as in earlier
-// releases.
+// without inserts, deletes and scans all of gets, puts and read-modify-writes.
 func (c Counts) Shows(kind int) bool {
 	return c.ByKind()[kind] > 0 || kind < 3 && c.Inserts+c.Deletes+c.Scans == 0
 }

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -42,63 +41,16 @@ func (c *Config) FlagsOf(classes ...FlagClass) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(classes, c.ClassOf(name)) })
 }
 
-// ClassOf is the class of a flag. A nil Config is an earlier record.
+// ClassOf returns the class of a flag; OtherFlag of a nil Config.
 func (c *Config) ClassOf(flag string) FlagClass {
-	if class, ok := c.classes().Of[flag]; ok {
-		return class
+	if c == nil {
+		return OtherFlag
 	}
-	return OtherFlag
+	return cmp.Or(c.Classes.Of[flag], OtherFlag)
 }
 
-// MainFlags are the flags that name a benchmark, in their order.
-func (c *Config) MainFlags() []string { return c.classes().Main }
-
-func (c *Config) classes() *FlagClasses {
-	if c == nil || c.Classes == nil {
-		return &earlierClasses
-	}
-	return c.Classes
-}
-
-// earlierClasses are those of records without classes.
-var earlierClasses = FlagClasses{
-	Of: map[string]FlagClass{
-		"workload": WorkFlag, "reads": WorkFlag, "distribution": WorkFlag, "zipfian": WorkFlag, "theta": WorkFlag, "hot-ops": WorkFlag,
-		"hot-keys": WorkFlag, "scramble": WorkFlag, "records": WorkFlag, "seed": WorkFlag, "workers": WorkFlag,
-
-		"value-size": ShapeFlag, "key-prefix": ShapeFlag, "batch": ShapeFlag, "target-latency": ShapeFlag, "connections": ShapeFlag,
-		"socket-buffer": ShapeFlag, "inflight": ShapeFlag, "dedup": ShapeFlag, "crc": ShapeFlag, "retry": ShapeFlag,
-		"tls": ShapeFlag, "rate": ShapeFlag, "arrivals": ShapeFlag, "router": ShapeFlag, "codec": ShapeFlag, "transport": ShapeFlag, "verify": ShapeFlag,
-		"warmup": ShapeFlag, "secs": ShapeFlag,
-
-		"engine": StoreFlag,
-
-		"node": OwnFlag, "listen": OwnFlag, "port": OwnFlag, "server": OwnFlag, "servers": OwnFlag, "hosts": OwnFlag, "client": OwnFlag, "clients": OwnFlag,
-	},
-	Main: []string{"workload", "distribution", "theta", "records", "value-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs"},
-}
-
-// RenamedFlags are the programs' flags that had another name, by that name, which the
-// programs still take.
-var RenamedFlags = map[string]string{"check": "linearizable", "recheck": "verify-history", "coalesce": "dedup"}
-
-// FlagValues are the values of flags by name. Those of earlier records get the present
-// names when they are read.
+// FlagValues are the values of flags by name.
 type FlagValues map[string]string
-
-// UnmarshalJSON reads a JSON object.
-func (v *FlagValues) UnmarshalJSON(text []byte) error {
-	if err := json.Unmarshal(text, (*map[string]string)(v)); err != nil {
-		return err
-	}
-	for old, name := range RenamedFlags {
-		if value, ok := (*v)[old]; ok {
-			delete(*v, old)
-			(*v)[name] = value
-		}
-	}
-	return nil
-}
 
 // RivalValue is the key of what a program lacks and that of kvs/rivals has. It is no flag.
 const RivalValue = "kvs/rivals"
@@ -140,8 +92,7 @@ func (r Run) Setting(role Role, flag string) string {
 // EngineFlag is the servers' flag that says where keys live.
 const EngineFlag = "engine"
 
-// DefaultModel is the servers' execution model without -model, and of records from before
-// there were others.
+// DefaultModel is the servers' execution model without -model.
 const DefaultModel = "conn"
 
 // Model is the servers' execution model; "" where it is not known, as of a foreign store.
@@ -149,5 +100,5 @@ func (r Run) Model() string {
 	if r.Store != nil || r.Config(Server) == nil {
 		return ""
 	}
-	return cmp.Or(r.Setting(Server, "model"), DefaultModel)
+	return r.Setting(Server, "model")
 }

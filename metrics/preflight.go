@@ -147,12 +147,11 @@ type Facts struct {
 	FileSystem     string        `json:"file_system"`               // that Folder is on
 	FreeBytes      uint64        `json:"free_bytes"`                // of that file system, for this user
 	Processes      []Process     `json:"processes,omitempty"`       // kvlab's own that ran already
-	Settings       []HostSetting `json:"settings,omitempty"`        // in the run, after Tuned; none of earlier releases
+	Settings       []HostSetting `json:"settings,omitempty"`        // in the run, after Tuned
 	Restored       []string      `json:"restored,omitempty"`        // settings that an earlier run had left, and what became of them
 
 	// Traits are properties on which the machine's speed depends and that no run sets, such as
-	// "smt" and "mitigations", by name; Absent where the machine does not show it. Folders of
-	// earlier releases have none.
+	// "smt" and "mitigations", by name; Absent where the machine does not show it.
 	Traits map[string]string `json:"traits,omitempty"`
 }
 

@@ -51,7 +51,7 @@ type Quantiles struct {
 	Mean       float64  `json:"mean_us"`
 	P50        *float64 `json:"p50_us"`
 	P90        *float64 `json:"p90_us"`
-	P95        *float64 `json:"p95_us"` // nil in records of earlier releases too
+	P95        *float64 `json:"p95_us"`
 	P99        *float64 `json:"p99_us"`
 	P999       *float64 `json:"p99_9_us"`
 	P9999      *float64 `json:"p99_99_us"`

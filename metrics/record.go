@@ -81,8 +81,8 @@ func WriteRecord(w io.Writer, r Record) error {
 }
 
 // ReadRecords yields the records that WriteRecord wrote. It ends with the file, or with an
-// error that names file and line. name is the file's name. It ignores unknown fields, so
-// it reads files of later releases.
+// error that names file and line. name is the file's name. It refuses a file of another
+// Schema.
 func ReadRecords(name string, in io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		text := json.NewDecoder(in)
@@ -91,6 +91,9 @@ func ReadRecords(name string, in io.Reader) iter.Seq2[Record, error] {
 			err := text.Decode(&r)
 			switch {
 			case err == io.EOF:
+				return
+			case err == nil && r.Config != nil && r.Config.Schema != Schema:
+				yield(r, fmt.Errorf("%s:%d: %w", name, line, CheckSchema("it", r.Config.Schema)))
 				return
 			case err == nil:
 				err = r.validate()

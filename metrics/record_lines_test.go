@@ -17,7 +17,7 @@ func sampleRecords() []Record {
 	// As long as one in which nearly every counter is in use.
 	histogram := Histogram{Name: OpLatency, Phase: Window, StartS: 1, LengthS: 1, HDR: strings.Repeat("HISTFAAA", 32<<10)}
 	return []Record{
-		{Node: "node0", Role: Server, Time: at, Config: &Config{
+		{Node: "node0", Role: Server, Time: at, Config: &Config{Schema: Schema,
 			Args: []string{"-listen", "a b\n\"c\""}, Flags: map[string]string{"engine": "syncmap"},
 			Host: Host{Hostname: "h", Cores: 16, MemoryTotalBytes: math.MaxUint64}, Binary: "ab12"}},
 		{Node: "node1", Role: Client, Time: at, Interval: &Interval{Phase: Window, StartS: 0.1, LengthS: 1.0000001,

@@ -9,14 +9,10 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// Schema is the version of the records' form. It changes when a field's meaning does;
-// later fields alone do not change it.
-const Schema = 1
-
 // Run is run.json: the description and the results of one run.
 type Run struct {
-	Schema        int          `json:"schema,omitempty"` // see Schema; 0 in folders of earlier releases, whose fields mean the same
-	ID            string       `json:"id"`               // the run folder's name
+	Schema        int          `json:"schema"` // the version of the records' form: 2
+	ID            string       `json:"id"`     // the run folder's name
 	Started       time.Time    `json:"started"`
 	Ended         time.Time    `json:"ended"`
 	Command       []string     `json:"command"` // the launcher's argv
@@ -39,7 +35,7 @@ type Run struct {
 	OpsPerS       float64      `json:"ops_per_s"`               // the run's result
 	Total         Counts       `json:"total"`                   // client counts, load to drain
 	Applied       Counts       `json:"applied"`                 // server counts, load to drain; of a killed server as far as it reported them
-	Counting      Counting     `json:"counts,omitempty"`        // how strongly Total was compared with Applied; "" of a run that ended early, and in folders of earlier releases, where it is exact
+	Counting      Counting     `json:"counts,omitempty"`        // how strongly Total was compared with Applied; "" of a run that ended early
 	Store         *Store       `json:"store,omitempty"`         // nil: kvlab's own
 	Durability    string       `json:"durability,omitempty"`    // of an engine on disk: its name, the mode of -sync and the promise; "" of one in memory
 	Contained     *Containment `json:"contained,omitempty"`     // of the servers' programs; nil: they had the rights of the user
@@ -57,13 +53,13 @@ type Run struct {
 	Skew    *Skew                `json:"skew,omitempty"`   // nil when the clients did not say what to expect
 
 	Check    *JointCheck         `json:"check,omitempty"`     // of all clients together; nil without -linearizable, or of one client
-	Audit    *Audit              `json:"audit,omitempty"`     // nil in folders of earlier releases, and of servers without a store
+	Audit    *Audit              `json:"audit,omitempty"`     // nil of servers without a store, and of a run that ended before it
 	ValueKey string              `json:"value_key,omitempty"` // what the values' check bytes depend on, in hex; no server knew it before the end
 	Window   *WindowLength       `json:"window,omitempty"`    // how it came to its length; nil of a run that ended before it
 	Drift    *stats.Stationarity `json:"drift,omitempty"`     // of the clients' seconds in the window; nil of fewer than 4
 	WarmUp   *stats.Stationarity `json:"warm_up,omitempty"`   // whether it ended with steady rates; nil when it is too short to be tested
 
-	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil in folders of earlier releases
+	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil where none was measured
 	Bottleneck *Bottleneck `json:"bottleneck,omitempty"` // what limits it, or what a ceiling; nil of other runs that are INVALID
 }
 
@@ -81,7 +77,7 @@ type RunNode struct {
 	MedianOpsPerS *float64 `json:"median_ops_per_s,omitempty"`
 
 	Soak  *Soak  `json:"soak,omitempty"`  // what it held over the window; nil when the run was no soak
-	Heard *Heard `json:"heard,omitempty"` // nil in folders of earlier releases
+	Heard *Heard `json:"heard,omitempty"` // nil of a node that did not come to the window
 
 	Readings Readings `json:"readings,omitempty"` // from its start to its last report
 

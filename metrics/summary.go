@@ -11,7 +11,7 @@ import (
 type Summary struct {
 	WindowStart   time.Time            `json:"window_start"` // by the clock of Record.Time
 	WindowLengthS float64              `json:"window_length_s"`
-	Opening       *Marks               `json:"opening,omitempty"`     // servers: up to the window's beginning; nil in folders of earlier releases
+	Opening       *Marks               `json:"opening,omitempty"`     // servers: up to the window's beginning
 	Closing       *Marks               `json:"closing,omitempty"`     // servers: up to its end
 	Total         Counts               `json:"total"`                 // from the first loaded record to the last drained call
 	InWindow      Counts               `json:"in_window"`             // clients: replies verified inside the window
@@ -25,7 +25,7 @@ type Summary struct {
 	Check         *Check               `json:"check,omitempty"`    // of a client with -linearizable
 	Retries       *Retries             `json:"retries,omitempty"`  // nil when no connection broke, or without -retry
 	Usage         Table                `json:"usage"`              // over the window
-	Saturation    *Saturation          `json:"pressure,omitempty"` // likewise; nil in folders of earlier releases
+	Saturation    *Saturation          `json:"pressure,omitempty"` // likewise
 	Latency       map[string]Quantiles `json:"latency,omitempty"`
 	Stamps        map[string]Stamps    `json:"stamps,omitempty"`   // of a client, beside the histograms CallLatency and OpLatency
 	Offered       *Offered             `json:"offered,omitempty"`  // of an open loop; nil of a closed one

@@ -1,11 +1,9 @@
 package metrics
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,7 +20,8 @@ const (
 // the rates that it has tried. A run of several trials without a knob is a sweep of one
 // point.
 type Sweep struct {
-	ID        string          `json:"id"` // the folder's name
+	Schema    int             `json:"schema"` // as in Run
+	ID        string          `json:"id"`     // the folder's name
 	Started   time.Time       `json:"started"`
 	Command   []string        `json:"command"` // the launcher's argv
 	GitCommit string          `json:"git_commit"`
@@ -143,16 +142,4 @@ func ReadSweep(dir string) (Sweep, []Trial, error) {
 		err = nil // interrupted in the first trial
 	}
 	return sweep, trials, err
-}
-
-// ReadJSON reads a file that holds one JSON value.
-func ReadJSON(path string, value any) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, value); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }

@@ -84,7 +84,7 @@ func (t Trial) Stamps() []string {
 // Trial is the result of one trial of a sweep. An INVALID one is kept but is never a
 // data point.
 type Trial struct {
-	Schema int `json:"schema,omitempty"` // as in Run
+	Schema int `json:"schema"` // as in Run
 	PlannedTrial
 	Folder             string         `json:"folder"` // an ordinary run folder, below the sweep's
 	Started            time.Time      `json:"started"`

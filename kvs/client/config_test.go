@@ -260,7 +260,7 @@ func TestRenamedFlags(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	values := flags.Values()
-	for old, name := range metrics.RenamedFlags {
+	for old, name := range node.RenamedFlags {
 		if _, known := values[old]; known {
 			t.Errorf("-%s is recorded", old)
 		}

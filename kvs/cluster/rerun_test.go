@@ -62,9 +62,9 @@ func TestRerunWords(t *testing.T) {
 	l.flags = testFlags
 	record := func(sweep bool, variants []metrics.Variant, words ...string) string {
 		dir := t.TempDir()
-		name, value := "run.json", any(metrics.Run{ID: "r", Command: commandLine(words)})
+		name, value := "run.json", any(metrics.Run{Schema: metrics.Schema, ID: "r", Command: commandLine(words)})
 		if sweep {
-			name, value = metrics.SweepFile, metrics.Sweep{ID: "s", Command: commandLine(words), Variants: variants}
+			name, value = metrics.SweepFile, metrics.Sweep{Schema: metrics.Schema, ID: "s", Command: commandLine(words), Variants: variants}
 		}
 		if err := trial.Folder(dir).WriteJSON(name, value); err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestRerunMistakes(t *testing.T) {
 	l.flags = testFlags
 	empty, class, soak := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, err := range []error{
-		trial.Folder(class).WriteJSON(metrics.SweepFile, metrics.Sweep{ID: "c", Class: &metrics.Class{}}),
+		trial.Folder(class).WriteJSON(metrics.SweepFile, metrics.Sweep{Schema: metrics.Schema, ID: "c", Class: &metrics.Class{}}),
 		trial.Folder(soak).WriteRun(metrics.Run{ID: "s", Command: []string{"run-cluster.sh", "--soak", "30m"}}),
 	} {
 		if err != nil {

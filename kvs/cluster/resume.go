@@ -89,8 +89,11 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock 
 func readRuns(dir trial.Folder, trials []metrics.Trial) error {
 	for i, trial := range trials {
 		trials[i].Resumed = true
-		err := metrics.ReadJSON(filepath.Join(string(dir), trial.Folder, "run.json"), &trials[i].Run)
-		if err != nil && (trial.Verdict.Valid || !errors.Is(err, os.ErrNotExist)) {
+		run := new(metrics.Run)
+		err := metrics.ReadJSON(filepath.Join(string(dir), trial.Folder, "run.json"), run)
+		if err == nil {
+			trials[i].Run = run
+		} else if trial.Verdict.Valid || !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}

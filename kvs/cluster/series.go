@@ -98,7 +98,7 @@ func (s *series) announce(done []metrics.Trial, known []configuration) {
 // planSeries is the plan that a command line asks for.
 func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
 	plan := cfg.Trials.Sweep
-	plan.Started, plan.Command, plan.GitCommit, plan.Lab = time.Now(), commandLine(args), commit, cfg.lab()
+	plan.Schema, plan.Started, plan.Command, plan.GitCommit, plan.Lab = metrics.Schema, time.Now(), commandLine(args), commit, cfg.lab()
 	switch {
 	case plan.Trials > 0:
 	case plan.Until > 0:

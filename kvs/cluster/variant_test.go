@@ -295,13 +295,13 @@ func TestABServers(t *testing.T) {
 	}
 	// Servers that speak another version are refused before anything starts.
 	err := tr.compared(context.Background(), "--ab", "server:HEAD~1", "")
-	const want = "--ab, variant A: server:HEAD~1: its servers speak wire 0, this checkout's clients wire 1: commit:REV takes both programs of a commit"
+	const want = "--ab, variant A: server:HEAD~1: its servers speak wire 0, control 1, records 2, this checkout's clients wire 1, control 1, records 2: commit:REV takes both programs of a commit"
 	if ExitStatus(err) != exitUsage || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	t.Setenv("OLD_BUILD", "1")
 	err = tr.compared(context.Background(), "--ab", "server:HEAD~1", "")
-	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "server:HEAD~1: its kvsserver is too old for this launcher: it knows no -probe") {
+	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "server:HEAD~1: its kvsserver is of another format: it says \"wire 0, control 1\", this launcher wants \"control 1, records 2\"") {
 		t.Errorf("error %v", err)
 	}
 }

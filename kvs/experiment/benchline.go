@@ -100,7 +100,10 @@ func benchmarkName(run *metrics.Run, knobs []metrics.Knob) []string {
 	if n := run.Machines(); n < len(run.Nodes) {
 		add("nodes", strconv.Itoa(n))
 	}
-	named := run.Config(metrics.Client).MainFlags()
+	var named []string
+	if config := run.Config(metrics.Client); config != nil {
+		named = config.Classes.Main
+	}
 	for _, flag := range named {
 		if value := run.Workload[flag]; value != "" {
 			add(flag, value)

@@ -40,12 +40,13 @@ func TestBenchmarkHasModel(t *testing.T) {
 // What two variants have in common is the benchmark's name.
 func TestBenchmarksOfVariants(t *testing.T) {
 	trial := func(variant, batch string) metrics.Trial {
-		run := metrics.Run{Ops: 7, OpsPerS: 7, Workload: map[string]string{"batch": batch, "theta": "0.99"}, Verdict: metrics.Verdict{Valid: true}}
+		run := metrics.Run{Ops: 7, OpsPerS: 7, Workload: map[string]string{"batch": batch, "theta": "0.99"}, Verdict: metrics.Verdict{Valid: true},
+			Nodes: []metrics.RunNode{{Role: metrics.Client, Config: &metrics.Config{Classes: metrics.FlagClasses{Main: []string{"theta", "batch"}}}}}}
 		return metrics.TrialOf(metrics.PlannedTrial{Point: []string{variant}}, "", run)
 	}
 	s := Sweep{Plan: metrics.Sweep{ID: "x", GitCommit: "abc", Variants: make([]metrics.Variant, 2), Knobs: []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}}}
 	text := s.benchmarks([]metrics.Trial{trial("B", "2"), trial("A", "1"), trial("B", "2")})
-	const line = "BenchmarkKVS/servers=0/clients=0/theta=0.99/engine=unknown 7 7 ops/s\n"
+	const line = "BenchmarkKVS/servers=0/clients=1/theta=0.99/engine=unknown 7 7 ops/s\n"
 	if want := "# run x\n# commit abc\n\nside: A\n" + line + "side: B\n" + line + line; !strings.HasSuffix(text, want) {
 		t.Errorf("lines\n%s\nwant\n%s", text, want)
 	}

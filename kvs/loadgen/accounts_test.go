@@ -7,6 +7,9 @@ import (
 	"kvlab/metrics"
 )
 
+// classes are those of the flags of a made-up run.
+var classes = metrics.FlagClasses{Of: map[string]metrics.FlagClass{"workers": metrics.WorkFlag}}
+
 // accounted adds to a run of generators and services what their processes, and the launcher,
 // tell of a run beside them. It bounds nothing.
 func accounted(run *metrics.Run) {
@@ -14,7 +17,7 @@ func accounted(run *metrics.Run) {
 		node := &run.Nodes[i]
 		s := node.Summary
 		if node.Role == metrics.Server {
-			node.Config = &metrics.Config{Capabilities: &metrics.AllCapabilities}
+			node.Config = &metrics.Config{Classes: classes, Capabilities: &metrics.AllCapabilities}
 			long := &metrics.Marks{Start: time.Unix(0, 0), AtS: []float64{0}, Ops: []uint64{0}}
 			s.Opening, s.Closing = long, long
 			continue
@@ -24,6 +27,7 @@ func accounted(run *metrics.Run) {
 			node.Config.Flags[flag] = value
 		}
 		s.Saturation = &metrics.Saturation{OwnCoresPercent: 100}
+		node.Config.Classes = classes
 		node.Heard = &metrics.Heard{WindowS: s.WindowLengthS, LengthS: s.WindowLengthS, Start: s.WindowStart, Ops: s.InWindow.Ops()}
 	}
 }

@@ -32,6 +32,10 @@ type Flags struct {
 	main  []string
 }
 
+// RenamedFlags are the flags that had another name, by that name, which command lines may
+// still have.
+var RenamedFlags = map[string]string{"check": "linearizable", "recheck": "verify-history", "coalesce": "dedup"}
+
 // NewFlags returns an empty flag set for a program.
 func NewFlags(program string) *Flags {
 	return &Flags{FlagSet: flag.NewFlagSet(program, flag.ContinueOnError), sampleEvery: reportEvery, of: map[string]metrics.FlagClass{}}
@@ -56,7 +60,7 @@ func (f *Flags) Common() {
 // that Main prints.
 func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func() error) error {
 	f.SetOutput(io.Discard)
-	for old, name := range metrics.RenamedFlags {
+	for old, name := range RenamedFlags {
 		if g := f.Lookup(name); g != nil {
 			f.Var(g.Value, old, g.Usage)
 		}
@@ -105,7 +109,7 @@ func (f *Flags) Class(class metrics.FlagClass) {
 // each visits the flags, without renamed ones.
 func (f *Flags) each(visit func(*flag.Flag)) {
 	f.VisitAll(func(g *flag.Flag) {
-		if _, old := metrics.RenamedFlags[g.Name]; !old {
+		if _, old := RenamedFlags[g.Name]; !old {
 			visit(g)
 		}
 	})
@@ -116,9 +120,9 @@ func (f *Flags) each(visit func(*flag.Flag)) {
 func (f *Flags) Main(names ...string) { f.main = names }
 
 // Classes are the classes of the flags, for a node's Config record.
-func (f *Flags) Classes() *metrics.FlagClasses {
+func (f *Flags) Classes() metrics.FlagClasses {
 	f.Class(f.class)
-	return &metrics.FlagClasses{Of: f.of, Main: f.main}
+	return metrics.FlagClasses{Of: f.of, Main: f.main}
 }
 
 // Values returns every flag's final value by its name, for a node's Config

@@ -77,9 +77,9 @@ const (
 // ContainInit is argv[0] of the process inside a containment that starts the program.
 const ContainInit = "kvlab-contain-init"
 
-// protocolVersion is the version of the launcher's protocol. It changes when a launcher
-// can no longer lead a node of an earlier version.
-const protocolVersion = 1
+// Led are the versions of what a launcher and its nodes have in common, as -version ends
+// with them: the protocol and the records.
+var Led = fmt.Sprintf("control 1, records %d", metrics.Schema)
 
 // Main runs p with the process's arguments and streams, and returns the exit status. An
 // error goes to the launcher as the last event, or to stderr as one line.
@@ -103,7 +103,7 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	case alone && first == FindFlag && p.Find != nil:
 		err = p.Find(ctx, stdin, stdout)
 	case alone && first == versionFlag:
-		fmt.Fprintln(stdout, build.Line(p.Name, append(p.Protocols, fmt.Sprintf("control %d", protocolVersion))...))
+		fmt.Fprintln(stdout, build.Line(p.Name, append(p.Protocols, Led)...))
 	case alone && first == ReapFlag:
 		var folder string
 		if folder, err = programFolder(os.Executable()); err == nil {

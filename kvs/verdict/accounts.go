@@ -49,7 +49,7 @@ type account struct {
 // clientLacks returns what a client does not tell.
 func (run *judged) clientLacks(node metrics.RunNode) string {
 	s := node.Summary
-	if node.Config == nil {
+	if node.Config == nil || len(node.Config.Classes.Of) == 0 {
 		return "its flags and its machine"
 	}
 	flags, v, h := node.Config.Flags, s.Verification, node.Heard
@@ -91,7 +91,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 // serverLacks returns what a server, or the host of a foreign store, does not tell.
 func (run *judged) serverLacks(node metrics.RunNode) string {
 	s := node.Summary
-	if node.Config == nil || node.Config.Capabilities == nil {
+	if node.Config == nil || node.Config.Capabilities == nil || len(node.Config.Classes.Of) == 0 {
 		return "its flags and capabilities"
 	}
 	if foreign(node) {

@@ -177,10 +177,10 @@ func TestJudgeCeiling(t *testing.T) {
 		want  string
 	}{
 		{"the server says so", func(run *judged) {
-			run.Nodes[1].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
+			run.Nodes[1].Config = &metrics.Config{Classes: classes, Capabilities: &metrics.Capabilities{}}
 		}, "INVALID(engine null answers without a store: this is a ceiling, not a result)"},
 		{"and a count differs", func(run *judged) {
-			run.Nodes[1].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
+			run.Nodes[1].Config = &metrics.Config{Classes: classes, Capabilities: &metrics.Capabilities{}}
 			run.Nodes[2].Summary.Peers[1].Counts.Gets++
 			run.Nodes[2].Summary.Total.Gets++
 		}, "INVALID(the client verified 96 gets of server s1, which applied 95 for it: the client counted some before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
@@ -191,7 +191,7 @@ func TestJudgeCeiling(t *testing.T) {
 			run.Nodes[3].Summary.Verification.Unchecked = 9
 		}, "INVALID(9 values were not checked at all (-verify none): no result, c1)"},
 		{"a client's own engine says nothing", func(run *judged) {
-			run.Nodes[2].Config = &metrics.Config{Capabilities: &metrics.Capabilities{}}
+			run.Nodes[2].Config = &metrics.Config{Classes: classes, Capabilities: &metrics.Capabilities{}}
 		}, "VALID"},
 	}
 	for _, test := range tests {

@@ -13,7 +13,7 @@ func foreignRun() *judged {
 	run := goodRun()
 	for i := range 2 {
 		s := run.Nodes[i].Summary
-		run.Nodes[i].Config = &metrics.Config{Capabilities: &metrics.Capabilities{Store: true, Engine: "redis", Driver: "redis", Version: "redis 7", Counts: metrics.CountsExact}}
+		run.Nodes[i].Config = &metrics.Config{Classes: classes, Capabilities: &metrics.Capabilities{Store: true, Engine: "redis", Driver: "redis", Version: "redis 7", Counts: metrics.CountsExact}}
 		before := metrics.StoreCounts{Instance: "x", Counts: metrics.Counts{Gets: 1000, Hits: 900, Misses: 100}, Fixed: map[string]uint64{"evicted_keys": 3}}
 		after := before
 		after.Records = 1

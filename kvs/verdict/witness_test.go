@@ -12,6 +12,9 @@ import (
 	"kvlab/workload"
 )
 
+// classes are those of the flags of a made-up run.
+var classes = metrics.FlagClasses{Of: map[string]metrics.FlagClass{"workers": metrics.WorkFlag}}
+
 // witnessed is a run of a server and a client with 2 workers: 1000 rounds of 10 operations
 // in a window of 10 s, each of 20 ms, 9 of 10 a get, with values of 100 bytes.
 func witnessed() *judged {
@@ -59,10 +62,10 @@ func witnessed() *judged {
 			Total:   total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total}}, Seen: &metrics.Seen{Records: 1, Values: metrics.Values{Count: 10, Bytes: 1000, Compressed: 1000}},
 		}},
 		{Name: "c0", Role: metrics.Client, Summary: client,
-			Config: &metrics.Config{Flags: map[string]string{"call-timeout": "10", "sample-every": "1s", "workers": "2"}},
+			Config: &metrics.Config{Classes: classes, Flags: map[string]string{"call-timeout": "10", "sample-every": "1s", "workers": "2"}},
 			Heard:  &metrics.Heard{WarmUpS: 5.01, WindowS: 10.02, Start: opens.Add(time.Millisecond), LengthS: 10, Ops: 10_005}},
 	}
-	run.Nodes[0].Config = &metrics.Config{Capabilities: &metrics.AllCapabilities}
+	run.Nodes[0].Config = &metrics.Config{Classes: classes, Capabilities: &metrics.AllCapabilities}
 	run.Audit = &metrics.Audit{Keys: 1}
 	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 1, TopShare: 0.01}, kinds: kindLaw{0.9, 0.1, 0}}
 	return run

@@ -13,12 +13,13 @@ import (
 func drew(id string, seed int, whole string, powers ...int) *folder.Run {
 	r := &folder.Run{Run: metrics.Run{ID: id, Workload: map[string]string{"seed": fmt.Sprint(seed), "theta": "0.99", "batch": id}}}
 	r.Nodes = []metrics.RunNode{{Role: metrics.Server, Summary: &metrics.Summary{}}}
+	config := &metrics.Config{Classes: metrics.FlagClasses{Of: map[string]metrics.FlagClass{"seed": metrics.WorkFlag}}}
 	for client, n := range powers {
 		s := &metrics.Summary{Digests: []string{whole, fmt.Sprint(client)}}
 		for k := range n {
 			s.Prefixes = append(s.Prefixes, fmt.Sprint(seed, client, k))
 		}
-		r.Nodes = append(r.Nodes, metrics.RunNode{Role: metrics.Client, Summary: s})
+		r.Nodes = append(r.Nodes, metrics.RunNode{Role: metrics.Client, Summary: s, Config: config})
 	}
 	return r
 }
@@ -38,7 +39,7 @@ func TestSameOperations(t *testing.T) {
 		{"another number of clients", []*folder.Run{drew("a", 1, "x", 28), drew("b", 1, "x", 28, 28)}, "different operations: clients 1 and 2"},
 		{"seeds and clients", []*folder.Run{drew("a", 1, "x", 28), drew("b", 2, "x", 28, 28)}, "different operations: clients 1 and 2, seed 1 and 2"},
 		{"astray", []*folder.Run{drew("a", 1, "x", 28, 28), strayed}, "different operations, though the flags are the same: two runs share the first 2^9"},
-		{"an old run", []*folder.Run{drew("a", 1, "x", 28), drew("old", 1, "x", 0)}, "cannot tell whether the operations are the same: a run has no digests of them"},
+		{"of no operation", []*folder.Run{drew("a", 1, "x", 28), drew("none", 1, "x", 0)}, "cannot tell whether the operations are the same: a run has no digests of them"},
 	} {
 		if got := sameOperations(test.runs); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)

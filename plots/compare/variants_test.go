@@ -44,7 +44,7 @@ func TestVariants(t *testing.T) {
 func TestVariantsRefuses(t *testing.T) {
 	never := foldertest.MakeSweep(t, t.TempDir(), foldertest.Sides(2, 1, 1, 4))
 	astray := foldertest.MakeSweep(t, t.TempDir(), foldertest.Sides(2, 1))
-	if err := os.WriteFile(filepath.Join(astray, metrics.TrialsFile), []byte(`[{"number":1}]`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(astray, metrics.TrialsFile), []byte(`[{"schema":2,"number":1}]`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	plain := foldertest.MakeSweep(t, t.TempDir(), foldertest.SweepPlan{ID: "plain", Trials: 2, Law: foldertest.Law{4e6, 0, 0}, Seed: 1})

@@ -1,8 +1,6 @@
 package folder
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,24 +73,7 @@ func (r *Run) readJSON(folder fs.FS) error {
 	if err != nil {
 		return fmt.Errorf("read the run: %w", err)
 	}
-	if err := json.Unmarshal(text, &r.Run); err != nil {
-		return fmt.Errorf("%s:%d: %w", runFile, 1+bytes.Count(text[:offsetOf(err)], []byte("\n")), err)
-	}
-	if r.Schema > metrics.Schema {
-		return fmt.Errorf("%s has schema %d, which this program does not know: it reads up to %d", runFile, r.Schema, metrics.Schema)
-	}
-	return nil
-}
-
-// offsetOf returns where in its text a JSON error is.
-func offsetOf(err error) int64 {
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return syntax.Offset
-	}
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return kind.Offset
-	}
-	return 0
+	return metrics.DecodeJSON(runFile, text, &r.Run)
 }
 
 // noteMissing lists the nodes of run.json without records or without a summary.
@@ -151,6 +132,8 @@ func (r *Run) add(log *Log, record metrics.Record) error {
 		return fmt.Errorf("record of %s %q in the file of %s %q", record.Role, record.Node, log.Role, log.Node)
 	case record.Time.IsZero():
 		return errors.New("record without a time")
+	case record.Config == nil && log.Config == nil:
+		return errors.New("record before the node's config, which has the schema")
 	}
 	log.Reported.Add(record)
 	switch {

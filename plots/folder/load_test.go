@@ -13,6 +13,8 @@ import (
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
 const (
+	firstLine = `{"node":"n0","role":"server","time":"2026-11-21T15:00:00Z","config":{"schema":2}}` + "\n"
+	oldLine   = `{"node":"n0","role":"server","time":"2026-11-21T15:00:00Z","config":{"args":[]}}` + "\n"
 	goodLine  = `{"node":"n0","role":"server","time":"2026-11-21T15:00:00Z","interval":{"phase":"window","length_s":1}}` + "\n"
 	otherNode = `{"node":"n1","role":"server","time":"2026-11-21T15:00:00Z","interval":{"phase":"window","length_s":1}}` + "\n"
 	noTime    = `{"node":"n0","role":"server","interval":{"phase":"window","length_s":1}}` + "\n"
@@ -30,11 +32,16 @@ func TestLoadNamesFileAndLine(t *testing.T) {
 	}{
 		{"empty folder", fstest.MapFS{"notes.txt": file("x")}, "not a run folder"},
 		{"run.json cut short", fstest.MapFS{"run.json": file("{\n\"id\": \"x\",\n")}, "run.json:3: "},
-		{"run.json of another kind", fstest.MapFS{"run.json": file("{\n\"id\": 7}")}, "run.json:2: "},
-		{"garbage", fstest.MapFS{server: file(goodLine + "garbage\n" + goodLine)}, server + ":2: "},
-		{"two nodes", fstest.MapFS{server: file(goodLine + goodLine + otherNode)}, server + ":3: record of server \"n1\" in the file of server \"n0\""},
+		{"run.json of another kind", fstest.MapFS{"run.json": file("{\n\"schema\": 2,\n\"id\": 7}")}, "run.json:3: "},
+		{"garbage", fstest.MapFS{server: file(firstLine + "garbage\n" + goodLine)}, server + ":2: "},
+		{"two nodes", fstest.MapFS{server: file(firstLine + goodLine + otherNode)}, server + ":3: record of server \"n1\" in the file of server \"n0\""},
+		{"no config", fstest.MapFS{server: file(goodLine)}, server + ":1: record before the node's config"},
+		{"an older run", fstest.MapFS{"run.json": file(`{"schema": 1, "seed": "7"}`)}, "run.json is of an older format: schema 1, want 2; "},
+		{"a newer run", fstest.MapFS{"run.json": file(`{"schema": 3, "seed": "7"}`)}, "run.json is of a newer format: schema 3, want 2; "},
+		{"a run of no format", fstest.MapFS{"run.json": file("{}")}, "run.json is of an older format: schema 0, want 2; "},
+		{"older records", fstest.MapFS{server: file(oldLine + goodLine)}, server + ":1: it is of an older format: schema 0, want 2; "},
 		{"no time", fstest.MapFS{server: file(noTime)}, server + ":1: record without a time"},
-		{"impossible length", fstest.MapFS{server: file(goodLine + longLine)}, server + ":2: length_s is 1e+09"},
+		{"impossible length", fstest.MapFS{server: file(firstLine + longLine)}, server + ":2: length_s is 1e+09"},
 		{"corrupt histogram", fstest.MapFS{client: file(badHDR)}, client + ":1: "},
 		{"unknown histogram", fstest.MapFS{client: file(badName)}, client + ":1: "},
 	} {

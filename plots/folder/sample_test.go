@@ -29,6 +29,13 @@ func (t *tape) Read(p []byte) (int, error) {
 		t.at++
 		s := float64(t.at)
 		record := metrics.Record{Node: "n", Role: metrics.Client, Time: after(s)}
+		if t.at == 1 {
+			record.Config = &metrics.Config{Schema: metrics.Schema}
+			if err := metrics.WriteRecord(&t.rest, record); err != nil {
+				return 0, err
+			}
+			record.Config = nil
+		}
 		record.Interval = &metrics.Interval{Phase: metrics.Window, StartS: s - 1, LengthS: 1, Counts: metrics.Counts{Gets: uint64(t.at)}}
 		if err := metrics.WriteRecord(&t.rest, record); err != nil {
 			return 0, err

@@ -26,11 +26,11 @@ func TestLoadSweepRefuses(t *testing.T) {
 	}
 	wants("is not a sweep's folder: sweep.json is not in it")
 	write("sweep.json", "{")
-	wants("sweep.json: ")
-	write("sweep.json", `{"id":"x","knobs":[{"name":"nodes","values":["2"]}],"order":[{"number":1,"point":["2"]}]}`)
-	write("trials.json", `[{"number":1,"point":["3"],"verdict":{"valid":true}}]`)
+	wants("sweep.json:1: ")
+	write("sweep.json", `{"schema":2,"id":"x","knobs":[{"name":"nodes","values":["2"]}],"order":[{"number":1,"point":["2"]}]}`)
+	write("trials.json", `[{"schema":2,"number":1,"point":["3"],"verdict":{"valid":true}}]`)
 	wants(`trial 1 is of point ["3"]`)
-	write("trials.json", `[{"number":1,"point":["2"],"folder":"trial-001","verdict":{"valid":true}}]`)
+	write("trials.json", `[{"schema":2,"number":1,"point":["2"],"folder":"trial-001","verdict":{"valid":true}}]`)
 	wants("trial-001: read the run: open run.json: no such file")
 }
 
@@ -80,9 +80,9 @@ func TestSweepOfPoolsNothing(t *testing.T) {
 func TestLoadSweepRefusesAnotherCommit(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"sweep.json":         `{"id":"x","git_commit":"a","order":[{"number":1}]}`,
-		"trials.json":        `[{"number":1,"folder":"trial-001","verdict":{"valid":true}}]`,
-		"trial-001/run.json": `{"id":"x/trial-001","git_commit":"b","verdict":{"valid":true}}`,
+		"sweep.json":         `{"schema":2,"id":"x","git_commit":"a","order":[{"number":1}]}`,
+		"trials.json":        `[{"schema":2,"number":1,"folder":"trial-001","verdict":{"valid":true}}]`,
+		"trial-001/run.json": `{"schema":2,"id":"x/trial-001","git_commit":"b","verdict":{"valid":true}}`,
 	} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {

@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 		"class":                {Kind: "class", Verdict: "VALID", Result: "4 entries, 6 rounds; alice leads with 2."},
 		"broken":               {Result: "run.json:2: invalid character"},
 		"empty":                {Result: "no run.json: it is under way, ended early, or is no run"},
-		"half":                 {Result: "sweep.json: unexpected end of JSON input"},
+		"half":                 {Result: "sweep.json:1: unexpected end of JSON input"},
 		"later":                {Result: "schema 99"},
 	} {
 		e, ok := got[id]

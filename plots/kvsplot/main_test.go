@@ -31,8 +31,8 @@ func writeRun(t *testing.T, dir, run string) string {
 }
 
 const (
-	validRun   = `good {"id":"good","nodes":[{"name":"a","role":"server"},{"name":"b","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
-	invalidRun = `bad {"id":"bad","nodes":[{"name":"a","role":"server"}],"ops_per_s":9e9,"window_s":5,"verdict":{"valid":false,"reason":"misses"}}`
+	validRun   = `good {"schema":2,"id":"good","nodes":[{"name":"a","role":"server"},{"name":"b","role":"client"}],"ops_per_s":1e6,"window_s":5,"verdict":{"valid":true}}`
+	invalidRun = `bad {"schema":2,"id":"bad","nodes":[{"name":"a","role":"server"}],"ops_per_s":9e9,"window_s":5,"verdict":{"valid":false,"reason":"misses"}}`
 	corruptRun = "corrupt {\n\n\"id\": }"
 )
 
@@ -46,12 +46,12 @@ func TestRun(t *testing.T) {
 	out := filepath.Join(dir, "new", "pictures")
 	sweep, half, changed := filepath.Join(dir, "sweep"), filepath.Join(dir, "half"), filepath.Join(dir, "changed")
 	for name, text := range map[string]string{
-		"sweep/sweep.json":         `{"id":"sweep","trials_per_point":1,"order":[{"number":1}]}`,
-		"sweep/trials.json":        `[{"number":1,"folder":"trial-001","ops_per_s":1e6,"verdict":{"valid":true}}]`,
+		"sweep/sweep.json":         `{"schema":2,"id":"sweep","trials_per_point":1,"order":[{"number":1}]}`,
+		"sweep/trials.json":        `[{"schema":2,"number":1,"folder":"trial-001","ops_per_s":1e6,"verdict":{"valid":true}}]`,
 		"sweep/trial-001/run.json": strings.TrimPrefix(validRun, "good "),
 		"half/sweep.json":          `{"id":`,
 		"changed/run.json":         strings.Replace(strings.TrimPrefix(validRun, "good "), "{", `{"git_commit":"c",`, 1),
-		"changed/manifest.json":    `{"schema":1,"files":[{"name":"summary.txt","bytes":1,"sha256":"x"}]}`,
+		"changed/manifest.json":    `{"schema":2,"files":[{"name":"summary.txt","bytes":1,"sha256":"x"}]}`,
 	} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
@@ -112,7 +112,7 @@ func TestRun(t *testing.T) {
 		{name: "serve with a wrong flag", args: []string{"serve", "-adr", "x"}, want: 2, wantErr: "--adr: unknown flag; did you mean --addr?"},
 		{name: "pack nothing", args: []string{"pack", "-o", out}, want: 2, wantErr: "kvsplot: want kvsplot pack RUN"},
 		{name: "pack a run of no commit", args: []string{"pack", good, "-o", out}, want: 2, wantErr: "good has no git commit"},
-		{name: "half a sweep", args: []string{half}, want: 2, wantErr: "half/sweep.json: "},
+		{name: "half a sweep", args: []string{half}, want: 2, wantErr: "half/sweep.json:1: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer

@@ -28,12 +28,7 @@ func Main() {
 		return
 	}
 	switch os.Args[1] {
-	case "-probe":
-		if os.Getenv("BUILD") == "0" && os.Getenv("OLD_BUILD") != "" {
-			os.Exit(2)
-		}
-		run()
-	case "-control":
+	case "-probe", "-control":
 		run()
 	case "-settings":
 		settings(os.Args[2:])
@@ -42,7 +37,11 @@ func Main() {
 			{Name: "batch"}, {Name: "theta"}, {Name: "workload"}, {Name: "records"}, {Name: "value-size"}, {Name: "engine"}, {Name: "tls", Bool: true}, {Name: "clients", Class: metrics.OwnFlag}, {Name: "node", Class: metrics.OwnFlag},
 		})
 	case "-version":
-		fmt.Println("fake v1 go1.26, wire " + cmp.Or(os.Getenv("BUILD"), "1"))
+		led := node.Led
+		if os.Getenv("BUILD") == "0" && os.Getenv("OLD_BUILD") != "" {
+			led, _, _ = strings.Cut(led, ", records")
+		}
+		fmt.Println("fake v1 go1.26, wire " + cmp.Or(os.Getenv("BUILD"), "1") + ", " + led)
 	}
 }
 
@@ -65,6 +64,13 @@ func settings(args []string) {
 	}
 	json.NewEncoder(os.Stdout).Encode(flags)
 }
+
+// classes are those of the fake nodes' flags.
+var classes = metrics.FlagClasses{Of: map[string]metrics.FlagClass{
+	"workload": metrics.WorkFlag, "distribution": metrics.WorkFlag, "records": metrics.WorkFlag, "seed": metrics.WorkFlag, "workers": metrics.WorkFlag,
+	"value-size": metrics.ShapeFlag, "batch": metrics.ShapeFlag, "rate": metrics.ShapeFlag, "arrivals": metrics.ShapeFlag, "warmup": metrics.ShapeFlag, "secs": metrics.ShapeFlag,
+	"engine": metrics.StoreFlag,
+}, Main: []string{"workload", "records", "value-size", "batch"}}
 
 // Window is how long a fake client is in its window.
 const Window = 50 * time.Millisecond
@@ -111,7 +117,7 @@ func run() {
 	if n.arg("-joint") != "" {
 		flags["linearizable"] = "true"
 	}
-	n.record(metrics.Record{Config: &metrics.Config{Args: n.args, Flags: flags, Host: metrics.Host{CPUModel: "Test CPU"}, Capabilities: &can}})
+	n.record(metrics.Record{Config: &metrics.Config{Schema: metrics.Schema, Args: n.args, Flags: flags, Classes: classes, Host: metrics.Host{CPUModel: "Test CPU"}, Capabilities: &can}})
 	go n.beat()
 	if n.role == metrics.Server {
 		n.serve()

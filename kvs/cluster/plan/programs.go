@@ -116,8 +116,8 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	return flags, nil
 }
 
-// protocols is what a role's program says after its version, as in "wire 5, values 1";
-// "" of an earlier program, which does not say it.
+// protocols is what a role's program says after its version, as in "wire 5, values 1,
+// control 1, records 2"; "" of one that does not say it.
 func (p Programs) protocols(ctx context.Context, role metrics.Role, limits contain.Limits) string {
 	words := p.words(role, limits, "-version")
 	line, err := nodes.Ask(ctx, words[0], words[1:]...)
@@ -128,26 +128,22 @@ func (p Programs) protocols(ctx context.Context, role metrics.Role, limits conta
 	return protocols
 }
 
-// Led returns an error if a program of another commit is so old that it does not know
-// how a launcher of today starts it.
+// Led returns an error unless the launcher can lead both programs, which are of another
+// commit, and read their records.
 func (p Programs) Led(ctx context.Context, limits contain.Limits) error {
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		// It leaves at once, as it has no standard input. Status 2 is a wrong command line.
-		words := p.words(role, limits, "-probe", "node")
-		err := exec.CommandContext(ctx, words[0], words[1:]...).Run()
-		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 2 {
-			return fmt.Errorf("its %s is too old for this launcher: it knows no -probe", Program(role))
+		if says := p.protocols(ctx, role, limits); !strings.HasSuffix(says, node.Led) {
+			return fmt.Errorf("its %s is of another format: it says %q, this launcher wants %q", Program(role), says, node.Led)
 		}
 	}
 	return nil
 }
 
 // SpeakAlike returns an error unless servers and clients, whose programs are of
-// different commits, speak the same protocols. It passes earlier programs, which do not
-// say theirs: the handshake then decides.
+// different commits, speak the same protocols.
 func (p Programs) SpeakAlike(ctx context.Context, limits contain.Limits) error {
 	server, client := p.protocols(ctx, metrics.Server, limits), p.protocols(ctx, metrics.Client, limits)
-	if server == client || server == "" || client == "" {
+	if server == client {
 		return nil
 	}
 	return fmt.Errorf("its servers speak %s, this checkout's clients %s: commit:REV takes both programs of a commit", server, client)

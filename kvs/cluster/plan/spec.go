@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs/cluster/contain"
-	"kvlab/metrics"
+	"kvlab/kvs/node"
 )
 
 // Spec describes a trial's processes, from the command line.
@@ -68,7 +68,7 @@ func ParseCount(word string) (int, error) {
 }
 
 // present returns a flag's current name.
-func present(name string) string { return cmp.Or(metrics.RenamedFlags[name], name) }
+func present(name string) string { return cmp.Or(node.RenamedFlags[name], name) }
 
 // HasFlag reports whether arguments contain a flag.
 func HasFlag(args []string, flag string) bool {

@@ -21,12 +21,13 @@ var QueueShares = []float64{0.2, 0.5, 0.8, 0.9, 1.2}
 func MakeCurve(t testing.TB, root, id string, mu float64, slo string, flags map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(root, id)
-	sweep := metrics.Sweep{ID: id, Command: []string{"run-cluster.sh", "--curve"}, GitCommit: "c" + id, Trials: 7, SLO: slo, Knobs: []metrics.Knob{Knob("rate", "peak")}}
+	sweep := metrics.Sweep{Schema: metrics.Schema, ID: id, Command: []string{"run-cluster.sh", "--curve"}, GitCommit: "c" + id, Trials: 7, SLO: slo, Knobs: []metrics.Knob{Knob("rate", "peak")}}
+	classes := fixture[metrics.Run]("run.json").Nodes[0].Config.Classes
 	var trials []metrics.Trial
 	add := func(value string, offered, factor float64) {
 		planned := metrics.PlannedTrial{Number: len(trials) + 1, Point: []string{value}}
-		run := metrics.Run{ID: fmt.Sprintf("trial-%03d", planned.Number), GitCommit: sweep.GitCommit, WindowS: 10, OpsPerS: mu, Ops: uint64(10 * mu), Verdict: Valid, Workload: maps.Clone(flags)}
-		run.Nodes = []metrics.RunNode{{Name: "a", Role: metrics.Server, Config: &metrics.Config{Flags: map[string]string{metrics.EngineFlag: flags[metrics.EngineFlag]}}}, {Name: "b", Role: metrics.Client}}
+		run := metrics.Run{Schema: metrics.Schema, ID: fmt.Sprintf("trial-%03d", planned.Number), GitCommit: sweep.GitCommit, WindowS: 10, OpsPerS: mu, Ops: uint64(10 * mu), Verdict: Valid, Workload: maps.Clone(flags)}
+		run.Nodes = []metrics.RunNode{{Name: "a", Role: metrics.Server, Config: &metrics.Config{Flags: map[string]string{metrics.EngineFlag: flags[metrics.EngineFlag]}}}, {Name: "b", Role: metrics.Client, Config: &metrics.Config{Classes: classes}}}
 		delete(run.Workload, metrics.EngineFlag)
 		if offered > 0 {
 			run.Workload["rate"] = fmt.Sprint(offered)

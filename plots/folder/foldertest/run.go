@@ -113,7 +113,7 @@ func (p Plan) make(t testing.TB) made {
 	collector, recorders := latency.NewCollector(1, 1)
 	run := fixture[metrics.Run]("run.json")
 	used := run.Nodes[0].Summary.Usage
-	run.Seed, run.WindowS, run.Verdict, run.Nodes = p.Seed, float64(p.WindowS), p.Verdict, nil
+	run.Schema, run.Seed, run.WindowS, run.Verdict, run.Nodes = metrics.Schema, p.Seed, float64(p.WindowS), p.Verdict, nil
 	run.Usage = map[metrics.Role]metrics.Table{metrics.Server: used, metrics.Client: used}
 	for i := range p.Servers + p.Clients {
 		node, text := p.node(t, i, rng, collector, recorders[0])
@@ -135,7 +135,7 @@ func (p Plan) node(t testing.TB, i int, rng *rand.Rand, collector *latency.Colle
 		node.Role, rate = metrics.Server, rate*float64(p.Clients)/float64(p.Servers)
 	}
 	node.Name = fmt.Sprintf(cmp.Or(p.NodeName, "node%d"), i)
-	node.Config.Host.Hostname = node.Name + ".lab"
+	node.Config.Schema, node.Config.Host.Hostname = metrics.Schema, node.Name+".lab"
 	node.Summary.WindowLengthS = float64(p.WindowS)
 	var text bytes.Buffer
 	at := node.Summary.WindowStart.Add(time.Duration((rng.Float64()*0.9 - 9) * 1e9))

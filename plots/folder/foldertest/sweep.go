@@ -51,7 +51,7 @@ func MakeSweep(t testing.TB, root string, p SweepPlan) string {
 	t.Logf("seed %d", p.Seed)
 	rng := rand.New(rand.NewPCG(p.Seed, 2))
 	dir := filepath.Join(root, p.ID)
-	sweep := metrics.Sweep{ID: p.ID, Started: time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC), Command: []string{"run-cluster.sh", "--sweep", "x=<1>"},
+	sweep := metrics.Sweep{Schema: metrics.Schema, ID: p.ID, Started: time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC), Command: []string{"run-cluster.sh", "--sweep", "x=<1>"},
 		GitCommit: "ade2e75", Seed: p.Seed, Knobs: p.Knobs, Trials: p.Trials, Together: p.Together, Variants: p.Variants}
 	for range p.Trials {
 		points := metrics.Points(p.Knobs)
@@ -90,7 +90,7 @@ func (p SweepPlan) run(planned metrics.PlannedTrial, rng *rand.Rand) metrics.Run
 			factor *= f
 		}
 	}
-	run := metrics.Run{ID: fmt.Sprintf("trial-%03d", planned.Number), Started: time.Now(), Ended: time.Now(), WindowS: 5, Workload: workload, Verdict: Valid, Seed: uint64(planned.Number)}
+	run := metrics.Run{Schema: metrics.Schema, ID: fmt.Sprintf("trial-%03d", planned.Number), Started: time.Now(), Ended: time.Now(), WindowS: 5, Workload: workload, Verdict: Valid, Seed: uint64(planned.Number)}
 	if p.Together {
 		run.Together, factor, cost = fmt.Sprintf("trial-%03d", (planned.Number-1)^1+1), 1, factor
 	}

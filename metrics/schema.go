@@ -1,0 +1,77 @@
+package metrics
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Schema is the version of the form of a run folder's files. It grows when a field gets
+// another meaning, or when a reader asks for a field that was not there. A reader refuses
+// every other version.
+const Schema = 2
+
+// CheckSchema returns an error that names the file, unless its version is Schema.
+func CheckSchema(file string, version int) error {
+	age := "an older"
+	switch {
+	case version == Schema:
+		return nil
+	case version > Schema:
+		age = "a newer"
+	}
+	return fmt.Errorf("%s is of %s format: schema %d, want %d; use the kvlab that wrote it", file, age, version, Schema)
+}
+
+// ReadJSON reads a file that holds one JSON value. Its error names the file.
+func ReadJSON(path string, value any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return DecodeJSON(path, text, value)
+}
+
+// DecodeJSON decodes the text of a file that holds one JSON value. It refuses a Run, a
+// Sweep, Trials and a Manifest of another Schema. Its error names the file, and of wrong JSON
+// the line.
+func DecodeJSON(file string, text []byte, value any) error {
+	err := json.Unmarshal(text, value)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return wrongJSON(file, text, syntax.Offset, err)
+	}
+	for _, version := range versions(value) { // another form may have fields of other types
+		if err := CheckSchema(file, version); err != nil {
+			return err
+		}
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return wrongJSON(file, text, kind.Offset, err)
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+func wrongJSON(file string, text []byte, offset int64, err error) error {
+	return fmt.Errorf("%s:%d: %w", file, 1+bytes.Count(text[:offset], []byte("\n")), err)
+}
+
+// versions returns the versions that a file's value carries.
+func versions(value any) (all []int) {
+	switch v := value.(type) {
+	case *Run:
+		return []int{v.Schema}
+	case *Sweep:
+		return []int{v.Schema}
+	case *Manifest:
+		return []int{v.Schema}
+	case *[]Trial:
+		for _, t := range *v {
+			all = append(all, t.Schema)
+		}
+	}
+	return all
+}
