@@ -20,6 +20,7 @@ type Class struct {
 	MemoryMB  float64     `json:"memory_mb,omitempty"` // gate: the largest resident memory of a server; 0: no limit
 	Allow     []string    `json:"allow,omitempty"`     // names of the reservations that an entry's trials may have
 	Score     []ScoreStep `json:"score"`               // in rising order of the ratio
+	Precision float64     `json:"precision"`           // per cent: a score that is known less well, by Standing.PlusMinus, becomes no grade
 	Gradebook *Gradebook  `json:"gradebook,omitempty"` // nil: no grades are written for another system
 }
 
@@ -63,10 +64,12 @@ const (
 
 // Standings is standings.json: what the trials of a class say of its entries so far.
 type Standings struct {
-	Rounds   int        `json:"rounds"`          // complete ones
-	Ended    string     `json:"ended,omitempty"` // why no further round is made; "" while some are to come
-	Entries  []Standing `json:"entries"`         // by rank, then by ratio; the reference, then invalid entries last
-	Deciding int        `json:"deciding_round"`  // the round of the last look, or the last round if the budget ended; 0 before the first
+	Rounds   int        `json:"rounds"`                   // complete ones that count
+	Dropped  []int      `json:"dropped_rounds,omitempty"` // the numbers of those that count for no entry, as other processes disturbed some of their trials
+	Void     string     `json:"void,omitempty"`           // why the evening makes no grades: its reference failed; "" if it does
+	Ended    string     `json:"ended,omitempty"`          // why no further round is made; "" while some are to come
+	Entries  []Standing `json:"entries"`                  // by rank, then by ratio; the reference, then invalid entries last
+	Deciding int        `json:"deciding_round"`           // the round of the last look, or the last round if the budget ended; 0 before the first
 }
 
 // Standing is what the trials say of one entry.
@@ -75,8 +78,9 @@ type Standing struct {
 	Verdict Verdict `json:"verdict"`          // INVALID if the entry has failed a gate
 	Reason  string  `json:"reason,omitempty"` // one sentence of an invalid entry: the gate, and the trial that failed it
 
-	// Rank is 1 and the number of entries that are surely faster, 0 of an invalid entry and
-	// of the reference, which is not ranked. The true rank is within RankLow and RankHigh.
+	// The true rank is within RankLow, which is 1 and the number of entries that are surely
+	// faster, and RankHigh. Rank is the lowest RankLow of the entries whose ranges overlap,
+	// one with the next; 0 of an invalid entry and of the reference, which is not ranked.
 	// Before the first look all ranks are 1.
 	Rank     int `json:"rank"`
 	RankLow  int `json:"rank_low"`
@@ -90,10 +94,25 @@ type Standing struct {
 	Ratio     float64 `json:"ratio"`     // geometric mean of the throughput over that of the reference in the same rounds
 	RatioLow  float64 `json:"ratio_low"` // 95 % interval; 0 with fewer than 3 rounds, as RatioHigh
 	RatioHigh float64 `json:"ratio_high"`
-	Score     float64 `json:"score"` // per cent; 0 of an invalid entry
+	Score     float64 `json:"score"`     // per cent; 0 of an invalid entry
+	ScoreLow  float64 `json:"score_low"` // of RatioLow and RatioHigh
+	ScoreHigh float64 `json:"score_high"`
 
 	Valid  int   `json:"valid_trials"`
 	Failed []int `json:"failed_trials,omitempty"` // their numbers
+}
+
+// PlusMinus is the half-width of the score's 95 % interval, or the longer half, in per cent
+// of the full score; known is false before there is one.
+func (s Standing) PlusMinus() (half float64, known bool) {
+	return max(s.Score-s.ScoreLow, s.ScoreHigh-s.Score), s.RatioHigh > 0
+}
+
+// Precise reports whether the entry's score is known well enough to be a grade. An entry that
+// is INVALID has one, too.
+func (c Class) Precise(s Standing) bool {
+	half, known := s.PlusMinus()
+	return !s.Verdict.Valid || known && half <= c.Precision
 }
 
 // Containment is what holds the programs of strangers in a run.

@@ -130,6 +130,9 @@ type Finding struct {
 	Type  string `json:"type,omitempty"` // what to type; "" when there is no such thing
 }
 
+// Leftover is the fact of processes of other runs, which are under way or have left them.
+const Leftover = "leftover"
+
 // Facts is what a machine has found out about itself. A number that it could
 // not find out is 0, a word "".
 type Facts struct {

@@ -72,6 +72,10 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock 
 	if err == nil {
 		err = experiment.CheckSame(begun, *today)
 	}
+	if err == nil && begun.Class != nil && begun.Class.BudgetS != today.Class.BudgetS {
+		begun.Class.BudgetS = today.Class.BudgetS
+		err = dir.WriteJSON(metrics.SweepFile, begun)
+	}
 	if err == nil {
 		err = readRuns(dir, done)
 	}

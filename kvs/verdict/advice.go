@@ -25,6 +25,14 @@ var faults = []Check{
 	{ID: Weakened, Meaning: "an entry's run has no reservation that the class does not allow", Advice: "If your store causes it, as when it closes connections, change that. Else tell the instructor."},
 }
 
+// ofStore are the rows that a store alone can fail: what it answered or kept is wrong, it has
+// ended, or it takes too much. On a busy machine a right store is slow, and passes them.
+var ofStore = []string{"replies", "server-counts", "store-counts", "load", "misses", "values", "linearizable", "audit", "fresh", "crash", Memory}
+
+// OfStore reports whether the store alone can have made a run INVALID, so that a second run
+// would show nothing else.
+func OfStore(v metrics.Verdict) bool { return slices.Contains(ofStore, v.Check) }
+
 // Advice says what to do about an INVALID verdict.
 func Advice(v metrics.Verdict) string {
 	all := slices.Concat(checks, faults)

@@ -11,8 +11,9 @@ import (
 
 // Names of reservations.
 const (
-	Quick   = "QUICK"      // of a run that is never ranked against others
-	Crowded = "OTHER WORK" // of one that other processes disturbed
+	Quick   = "QUICK"          // of a run that is never ranked against others
+	Crowded = "OTHER WORK"     // of one that other processes disturbed
+	Drifted = "NON-STATIONARY" // of one whose rate drifted before its window
 )
 
 // reservationsOf lists what weakens a VALID run, the gravest first.
@@ -30,7 +31,7 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 		add(c.NotUsable, "NO CEILING", "measure longer, with --secs 30", "the ceiling is too noisy: it is below the result, measured twice")
 	}
 	if w := run.WarmUp; w != nil {
-		add(!w.Stationary, "NON-STATIONARY", "double -warmup", "the rate drifted by %+.1f %% in the last %d s of the warm-up", 100*w.DriftShare, w.Seconds)
+		add(!w.Stationary, Drifted, "double -warmup", "the rate drifted by %+.1f %% in the last %d s of the warm-up", 100*w.DriftShare, w.Seconds)
 	}
 	if b := run.Bottleneck; b != nil {
 		add(b.Kind == metrics.LimitOther, Crowded, "end it, or compare by --ab --together", "other processes took %.0f %% of the processors of %s", b.Figures.OtherCPUPercent, b.Figures.OtherCPUNode)

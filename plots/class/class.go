@@ -5,6 +5,7 @@ package class
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,21 +30,30 @@ func Files(s *folder.Sweep) (files []report.File, err error) {
 		return nil, err
 	}
 	files = []report.File{{Name: "leaderboard.html", Text: page}, {Name: "grades.csv", Text: b.grades()}}
+	if s.Standings.Void != "" {
+		err = fmt.Errorf("no grades: %s", s.Standings.Void)
+	}
 	for _, r := range b.Rows {
 		e := b.entry(r)
-		page, err := report.Render("entry.html", e, layouts)
-		if err != nil {
-			return nil, err
-		}
-		results, err := e.gradescope()
-		if err != nil {
-			return nil, err
+		page, unmade := report.Render("entry.html", e, layouts)
+		if unmade != nil {
+			return nil, unmade
 		}
 		folder := "entries/" + folderOf(r.Entry) + "/"
-		files = append(files, report.File{Name: folder + "report.html", Text: page}, report.File{Name: folder + "results.json", Text: results})
+		files = append(files, report.File{Name: folder + "report.html", Text: page})
+		switch {
+		case r.Graded || b.Standings.Ended == "" && b.Standings.Void == "": // it says that it may still change
+			results, unmade := e.gradescope()
+			if unmade != nil {
+				return nil, unmade
+			}
+			files = append(files, report.File{Name: folder + "results.json", Text: results})
+		case b.Standings.Void == "" && !r.Reference:
+			err = errors.Join(err, fmt.Errorf("no grade for %q: its score is %s, and the class wants ±%s %%: give the class a larger budget, and --resume", format.Label(r.Entry, 60), r.Worth(), format.Tenths(b.Class.Precision)))
+		}
 	}
-	books, err := b.gradebooks()
-	return append(files, books...), err
+	books, unfilled := b.gradebooks()
+	return append(files, books...), errors.Join(err, unfilled)
 }
 
 // board is a class's folder as its files show it.
@@ -60,8 +70,21 @@ type row struct {
 	Of        metrics.Entry
 	Reference bool
 	Grade     float64               // points
+	Graded    bool                  // the grade is one to keep
 	Own       []verdict.Reservation // that not all entries have
 	Scale     scale
+}
+
+// Worth is the score in words, with the half-width of its interval.
+func (r row) Worth() string {
+	half, known := r.PlusMinus()
+	switch {
+	case !r.Verdict.Valid:
+		return "0 %"
+	case !known:
+		return format.Tenths(r.Score) + " %"
+	}
+	return fmt.Sprintf("%s ±%s %%", format.Tenths(r.Score), format.Tenths(half))
 }
 
 // Measured reports whether the entry has a result.
@@ -85,6 +108,7 @@ func boardOf(s *folder.Sweep) *board {
 	for i := range b.Rows {
 		r := &b.Rows[i]
 		r.Reference, r.Scale, r.Grade = r.Entry == s.Class.Reference, scale, twoDecimals(r.Score/100*b.points())
+		r.Graded = s.Standings.Void == "" && s.Class.Precise(r.Standing)
 	}
 	b.reserve()
 	return b
@@ -107,7 +131,7 @@ func (b *board) reserve() {
 			continue
 		}
 		names = append(names, r.Entry)
-		b.Rows[i].Own = b.answer(r.Entry).Reservations
+		b.Rows[i].Own = slices.DeleteFunc(b.answer(r.Entry).Reservations, ofMachine)
 		for _, reservation := range b.Rows[i].Own {
 			count[reservation.Name]++
 		}
@@ -120,6 +144,12 @@ func (b *board) reserve() {
 	for i := range b.Rows {
 		b.Rows[i].Own = slices.DeleteFunc(b.Rows[i].Own, func(r verdict.Reservation) bool { return !some(r) })
 	}
+}
+
+// ofMachine reports whether a reservation is of the instructor's machine, which no student
+// can change.
+func ofMachine(r verdict.Reservation) bool {
+	return r.Name == verdict.Crowded || r.Name == metrics.Leftover
 }
 
 // answer is the answer of the valid trials of entries.
@@ -167,6 +197,9 @@ func (b *board) Decided() bool { return b.Standings.Deciding > 0 && b.Among() > 
 // State is how far the evening is, in sentences.
 func (b *board) State() string {
 	rounds := format.Plural(b.Standings.Rounds, "round")
+	if dropped := len(b.Standings.Dropped); dropped > 0 {
+		rounds += fmt.Sprintf(" and %d that other processes disturbed, which count for no entry", dropped)
+	}
 	if b.Standings.Ended == "" {
 		return fmt.Sprintf("The evening has not ended: %s so far. Ranks and scores may still change.", rounds)
 	}

@@ -133,7 +133,7 @@ func TestEntryPages(t *testing.T) {
 			}
 		}
 	}
-	wants(t, "a page", files["entries/amber/report.html"], "100 %</p>", "times the reference&#39;s throughput (95 % interval ", "Rank 1 of 10.", "In round 10: limited by server CPU", "The reference: of a call: p50",
+	wants(t, "a page", files["entries/amber/report.html"], "100 ±0 %</p>", "times the reference&#39;s throughput (95 % interval ", "Rank 1 of 10, with all whose ranges overlap.", "In round 10: limited by server CPU", "The reference: of a call: p50",
 		`id="figure-score"`, `id="figure-rounds"`)
 	tied := files["entries/birch/report.html"]
 	wants(t, "a page", tied, "Entries that are surely faster: 1.", "Entries that the rounds cannot tell from yours: 2. So the true rank is one of 2 to 4.")
@@ -195,6 +195,69 @@ func TestInterruptedEvening(t *testing.T) {
 		}
 		if rounds > 0 {
 			wants(t, "a page", files["entries/amber/report.html"], "There is no rank before round 6")
+		}
+	}
+}
+
+// An evening whose reference failed makes no grades, and a score that is known too little is
+// none: neither becomes a zero.
+func TestNoGrades(t *testing.T) {
+	export := "Student,ID,SIS User ID,SIS Login ID,Section,L (1)\ngood,1,,,A,\nvague,2,,,A,\nlossy,3,,,A,\nbroken,4,,,A,\n"
+	for name, test := range map[string]struct {
+		void                    string
+		said                    []string
+		canvas, points, results string // points: of good, vague, lossy, broken
+	}{
+		"precise":   {"", nil, ",A,9", "90 70 0 0", "good vague lossy broken"},
+		"imprecise": {"", []string{`no grade for "vague": its score is 72 ±9 %, and the class wants ±5 %: give the class a larger budget, and --resume`}, ",A,\nlossy", "90  0 0", "good lossy broken"},
+		"void":      {"the reference failed: trial 3: INVALID(died, node0)", []string{"no grades: the reference failed: trial 3: INVALID(died, node0)"}, "", "   ", ""},
+	} {
+		s := load(t, foldertest.ClassPlan{Names: []string{"base", "good", "vague", "lossy", "broken"}, Rounds: 6, Ended: ended, Seed: 9})
+		for i := range s.Class.Entries {
+			s.Class.Entries[i].Students = nil
+		}
+		for i := range s.Standings.Entries {
+			switch e := &s.Standings.Entries[i]; {
+			case e.Entry == "good":
+				e.Score, e.ScoreLow, e.ScoreHigh = 90, 88, 91
+			case e.Entry == "vague" && name == "imprecise":
+				e.Score, e.ScoreLow, e.ScoreHigh = 72, 63, 80
+			case e.Entry == "vague":
+				e.Score, e.ScoreLow, e.ScoreHigh = 70, 69, 71
+			}
+		}
+		s.Standings.Void, s.Standings.Dropped = test.void, []int{2, 4}
+		s.Class.Gradebook = &metrics.Gradebook{Canvas: book(t, export), Assignment: "L (1)", Points: 100}
+		made, err := Files(s)
+		if said := strings.Split(fmt.Sprint(err), "\n"); (err != nil || test.said != nil) && !slices.Equal(said, test.said) {
+			t.Errorf("%s: %q, want %q", name, said, test.said)
+		}
+		files := byName(t, made)
+		if !strings.Contains(files["canvas.csv"], test.canvas) || (files["canvas.csv"] == "") != (test.canvas == "") {
+			t.Errorf("%s: %s", name, files["canvas.csv"])
+		}
+		var points, results []string
+		rows := cells(t, files["grades.csv"], ',')
+		at, half := slices.Index(rows[0], "points"), slices.Index(rows[0], "score_plus_minus")
+		for _, entry := range []string{"good", "vague", "lossy", "broken"} {
+			row := rows[slices.IndexFunc(rows, func(r []string) bool { return r[0] == entry })]
+			if points = append(points, row[at]); entry == "good" && row[half] != "2" {
+				t.Errorf("%s: %q", name, row)
+			}
+			if files["entries/"+entry+"/results.json"] != "" {
+				results = append(results, entry)
+			}
+		}
+		if strings.Join(points, " ") != test.points || strings.Join(results, " ") != test.results {
+			t.Errorf("%s: points %q, results of %q", name, points, results)
+		}
+		wants(t, "the leaderboard", files["leaderboard.html"], "<td>90 ±2 %</td>", "after 6 rounds and 2 that other processes disturbed, which count for no entry: ")
+		if strings.Contains(files["leaderboard.html"], "<td>0 %</td>") != (name != "void") {
+			t.Errorf("%s: the leaderboard has zeros", name)
+		}
+		wants(t, "a page", files["entries/good/report.html"], "90 ±2 %</p>")
+		if asked := strings.Contains(files["entries/vague/report.html"], "No grade yet: too few rounds for ±5 %."); asked != (name != "precise") {
+			t.Errorf("%s: the page of vague says that it has no grade: %t", name, asked)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (e entry) Standing() string {
 	case !e.Board.Decided():
 		return fmt.Sprintf("There is no rank before round %d.", e.Board.Class.Looks[0])
 	}
-	text := fmt.Sprintf("Rank %d of %d. Entries that are surely faster: %d. Entries that are surely slower: %d.", r.Rank, k, len(r.Faster), len(r.Slower))
+	text := fmt.Sprintf("Rank %d of %d, with all whose ranges overlap. Entries that are surely faster: %d. Entries that are surely slower: %d.", r.Rank, k, len(r.Faster), len(r.Slower))
 	if r.RankLow < r.RankHigh {
 		text += fmt.Sprintf(" Entries that the rounds cannot tell from yours: %d. So the true rank is one of %d to %d.", k-1-len(r.Faster)-len(r.Slower), r.RankLow, r.RankHigh)
 	}
@@ -82,17 +82,19 @@ func (e entry) Advice() string {
 // them.
 func (e entry) Lines() string { return strings.ReplaceAll(e.Row.Of.Broken, " | ", "\n") }
 
-// Limits are what limits the entry, and the last trial that says so in full.
+// Limits are what limited the entry in the last trial that says so.
 func (e entry) Limits() (sentences []string) {
-	if e.Answer.Limit != "" {
-		sentences = append(sentences, e.Answer.Limit)
-	}
 	for _, t := range slices.Backward(e.Board.valid(e.Row.Entry)) {
-		if t.Run.Bottleneck != nil {
-			return append(sentences, fmt.Sprintf("in round %d: %s", t.Round, t.Run.Bottleneck.Sentence))
+		if b := t.Run.Bottleneck; b != nil && b.Kind != metrics.LimitOther { // which is the instructor's
+			return append(sentences, fmt.Sprintf("in round %d: %s", t.Round, b.Sentence))
 		}
 	}
 	return sentences
+}
+
+// Reservations are those that a student can do something about.
+func (e entry) Reservations() []verdict.Reservation {
+	return slices.DeleteFunc(e.Answer.Reservations, ofMachine)
 }
 
 // ScoreFigure is the score with the entry's place.

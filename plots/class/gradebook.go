@@ -30,9 +30,10 @@ func CheckGradebook(g *metrics.Gradebook) error {
 }
 
 // gradebooks are canvas.csv and moodle.csv, if the class asks for them and its evening has
-// ended: grades that may still change are none to import.
+// ended well: grades that may still change, and those of a reference that failed, are none to
+// import.
 func (b *board) gradebooks() ([]report.File, error) {
-	if b.Class.Gradebook == nil || b.Standings.Ended == "" {
+	if b.Class.Gradebook == nil || b.Standings.Ended == "" || b.Standings.Void != "" {
 		return nil, nil
 	}
 	return fillAll(*b.Class.Gradebook, b.Rows)
@@ -152,7 +153,7 @@ func (s *sheet) fill(rows []row, columns []string, write func(line int, r row)) 
 		switch entries := claims[line]; {
 		case len(entries) > 1:
 			s.notes = append(s.notes, fmt.Sprintf("the line of %q stays as it is: entries %q and %q claim it", format.Label(claimed[0], 60), format.Label(entries[0].Entry, 60), format.Label(entries[1].Entry, 60)))
-		case len(entries) == 1 && (entries[0].Measured() || !entries[0].Verdict.Valid):
+		case len(entries) == 1 && entries[0].Graded:
 			write(line, entries[0])
 		}
 	}
@@ -257,5 +258,5 @@ func comment(r row) string {
 	if !r.Verdict.Valid {
 		return html.EscapeString(format.Label("INVALID: "+r.Reason, 400))
 	}
-	return fmt.Sprintf("%s times the throughput of the reference: a score of %s %%.", format.Count(r.Ratio), format.Tenths(r.Score))
+	return fmt.Sprintf("%s times the throughput of the reference: a score of %s.", format.Count(r.Ratio), r.Worth())
 }

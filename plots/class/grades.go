@@ -10,11 +10,11 @@ import (
 )
 
 // grades is grades.csv: a row for each entry but the reference. A number that was not
-// measured is empty.
+// measured, and points that are no grade, are empty.
 func (b *board) grades() []byte {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out) // a bytes.Buffer has no errors
-	_ = w.Write([]string{"name", "students", "verdict", "reason", "rank", "rank_low", "rank_high", "ratio", "ratio_low", "ratio_high", "ops_per_s", "score", "points", "valid_trials", "failed_trials"})
+	_ = w.Write([]string{"name", "students", "verdict", "reason", "rank", "rank_low", "rank_high", "ratio", "ratio_low", "ratio_high", "ops_per_s", "score", "score_plus_minus", "points", "valid_trials", "failed_trials"})
 	for _, r := range b.Rows {
 		if r.Reference {
 			continue
@@ -34,7 +34,15 @@ func (b *board) grades() []byte {
 		for _, v := range []float64{r.Ratio, r.RatioLow, r.RatioHigh, r.OpsPerS} {
 			cells = append(cells, measured(v))
 		}
-		_ = w.Write(append(cells, format.Shortest(twoDecimals(r.Score)), format.Shortest(r.Grade), strconv.Itoa(r.Valid), strconv.Itoa(len(r.Failed))))
+		half, _ := r.PlusMinus()
+		score, points := format.Shortest(twoDecimals(r.Score)), format.Shortest(r.Grade)
+		if b.Standings.Void != "" {
+			score = ""
+		}
+		if !r.Graded {
+			points = ""
+		}
+		_ = w.Write(append(cells, score, measured(twoDecimals(half)), points, strconv.Itoa(r.Valid), strconv.Itoa(len(r.Failed))))
 	}
 	w.Flush()
 	return out.Bytes()

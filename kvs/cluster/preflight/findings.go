@@ -89,9 +89,9 @@ func (a *assessment) assess(m *machine) {
 	for _, p := range m.Facts.Processes {
 		// An orphan is left over from an earlier run, any other belongs to another run.
 		if p.Orphaned {
-			a.add(m, metrics.Fail, "leftover", "an earlier run has left %s", describeProcess(p))
+			a.add(m, metrics.Fail, metrics.Leftover, "an earlier run has left %s", describeProcess(p))
 		} else {
-			a.add(m, metrics.Warn, "leftover", "another run is under way: %s", describeProcess(p))
+			a.add(m, metrics.Warn, metrics.Leftover, "another run is under way: %s", describeProcess(p))
 		}
 	}
 	a.resources(m)

@@ -13,7 +13,10 @@ import (
 // Trials of rounds that are not complete count for nothing yet.
 func Decide(plan metrics.Sweep, done []metrics.Trial) metrics.Standings {
 	e := eveningOf(plan, done)
-	s := metrics.Standings{Rounds: e.complete, Ended: e.ended, Deciding: e.deciding}
+	s := metrics.Standings{Rounds: len(e.kept), Dropped: e.dropped, Ended: e.ended, Deciding: e.deciding}
+	if e.out(plan.Class.Reference) {
+		s.Void = e.ended
+	}
 	for _, entry := range plan.Class.Entries {
 		s.Entries = append(s.Entries, e.standing(entry))
 	}
@@ -62,13 +65,14 @@ func (e *evening) standing(entry metrics.Entry) metrics.Standing {
 		ratio, ok := stats.RatioOf(reference, own, true, 0.95)
 		if s.Ratio = ratio.Value; ok {
 			s.RatioLow, s.RatioHigh = ratio.Low, ratio.High
+			s.ScoreLow, s.ScoreHigh = score(e.plan.Class.Score, s.RatioLow), score(e.plan.Class.Score, s.RatioHigh)
 		}
 		s.Score = score(e.plan.Class.Score, s.Ratio)
 	}
 	if s.Reason != "" {
 		s.Verdict = metrics.Verdict{Reason: s.Reason}
 		if failures := e.failures[entry.Name]; len(failures) > 0 {
-			s.Verdict.Check = failures[0].check
+			s.Verdict.Check = failures[0].verdict.Check
 		}
 	}
 	return s
@@ -101,7 +105,27 @@ func (e *evening) rank(standings []metrics.Standing) {
 		s := &standings[i]
 		if at := slices.Index(names, s.Entry); at >= 0 {
 			r := ranks[at]
-			s.Rank, s.RankLow, s.RankHigh, s.Faster, s.Slower = r.Rank, r.Rank, r.High, name(r.Faster), name(r.Slower)
+			s.RankLow, s.RankHigh, s.Faster, s.Slower = r.Rank, r.High, name(r.Faster), name(r.Slower)
 		}
+	}
+	tie(standings)
+}
+
+// tie gives the ranked entries whose ranges overlap, one with the next, the same rank: of two
+// equal ones one may be surely slower than a third which cannot be told from the other.
+func tie(standings []metrics.Standing) {
+	var ranked []*metrics.Standing
+	for i := range standings {
+		if standings[i].RankLow > 0 {
+			ranked = append(ranked, &standings[i])
+		}
+	}
+	slices.SortStableFunc(ranked, func(a, b *metrics.Standing) int { return cmp.Compare(a.RankLow, b.RankLow) })
+	rank, high := 0, 0
+	for _, s := range ranked {
+		if s.RankLow > high {
+			rank = s.RankLow
+		}
+		s.Rank, high = rank, max(high, s.RankHigh)
 	}
 }

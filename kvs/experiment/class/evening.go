@@ -2,6 +2,7 @@ package class
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -14,13 +15,16 @@ import (
 
 const (
 	// mostFailures is the number of rounds in which an entry fails a gate before it is left
-	// out of the later ones.
+	// out of the later ones, unless the store alone can fail it: then it is once.
 	mostFailures = 2
-	// mostRepeats is the number of times that a disturbed trial is made again in its round.
-	mostRepeats = 2
-	// disturbed is the other work on a machine, in per cent of its processors, from which a
-	// trial is made again. A store that needs all processors loses as much throughput.
+	// disturbed is the other work on a machine, in per cent of its processors, that disturbs a
+	// trial. A store that needs all processors loses as much throughput.
 	disturbed = 10.0
+	// mostDropped rounds, and one more for dropsOne that count, are dropped. So a machine that
+	// is never at rest, and an entry that works beside its server, cost an evening of 24 rounds
+	// no more than a quarter of its time and three rounds.
+	mostDropped = 3
+	dropsOne    = 4
 	// fewestRounds have a rank when the budget ends: fewer have no interval.
 	fewestRounds = stats.RatioTrials
 )
@@ -32,6 +36,8 @@ type evening struct {
 	again    map[int]bool                 // the numbers of the trials to be made again
 	rounds   []map[string][]metrics.Trial // of each round by entry, in the order of the trials
 	complete int                          // number of complete rounds
+	kept     []int                        // those that count, by number
+	dropped  []int                        // the others
 	failures map[string][]failure         // of the complete rounds, by entry
 	left     []metrics.PlannedTrial       // of the round under way
 	ended    string                       // why no further round is made
@@ -40,9 +46,8 @@ type evening struct {
 
 // failure is a trial that failed a gate.
 type failure struct {
-	number int
-	check  string // as metrics.Verdict.Check
-	reason string
+	number  int
+	verdict metrics.Verdict
 }
 
 func eveningOf(plan metrics.Sweep, done []metrics.Trial) *evening {
@@ -75,69 +80,93 @@ func (e *evening) active() []string {
 	return slices.DeleteFunc(slices.Clone(e.plan.Knobs[0].Values), func(name string) bool { return e.out(name) })
 }
 
-func (e *evening) out(name string) bool { return len(e.failures[name]) >= mostFailures }
+// out reports whether an entry has failed for good. The reference, which is the instructor's,
+// may fail once for any reason.
+func (e *evening) out(name string) bool {
+	failed := e.failures[name]
+	return len(failed) >= mostFailures || len(failed) > 0 && name != e.plan.Class.Reference && verdict.OfStore(failed[0].verdict)
+}
 
 // invalid reports whether an entry has failed, or has nothing but a failure so far.
 func (e *evening) invalid(name string) bool {
-	return e.out(name) || len(e.failures[name]) > 0 && len(e.failures[name]) == e.complete
+	return e.out(name) || len(e.failures[name]) > 0 && len(e.failures[name]) == len(e.kept)
 }
 
-// leftOf returns the trials that remain of a round: those of its order, then those that
-// were disturbed, again. made is the number of all trials so far.
+// leftOf returns the trials that remain of a round, in its order. made is the number of all
+// trials so far.
 func (e *evening) leftOf(round, made int) (left []metrics.PlannedTrial) {
 	var points [][]string
 	for _, name := range e.active() {
 		points = append(points, []string{name})
 	}
 	trials := e.in(round)
-	for _, again := range []bool{false, true} {
-		for _, p := range experiment.Shuffle(points, e.plan.Seed, round, 0) {
-			of := trials[p.Point[0]]
-			number := made + 1
-			switch last := len(of) - 1; {
-			case last >= 0 && e.again[of[last].Number]:
-				number = of[last].Number
-			case !again && len(of) == 0 || again && len(of) <= mostRepeats && isDisturbed(of[last]):
-				made++
-			default:
-				continue
-			}
-			left = append(left, metrics.PlannedTrial{Number: number, Round: round, Point: p.Point})
+	for _, p := range experiment.Shuffle(points, e.plan.Seed, round, 0) {
+		of := trials[p.Point[0]]
+		number := made + 1
+		switch last := len(of) - 1; {
+		case last < 0:
+			made++
+		case e.again[of[last].Number]:
+			number = of[last].Number
+		default:
+			continue
 		}
-		if len(left) > 0 {
-			break
-		}
+		left = append(left, metrics.PlannedTrial{Number: number, Round: round, Point: p.Point})
 	}
 	return left
 }
 
-// isDisturbed reports whether the machines had other work during a trial. It says nothing
-// of the trial's result. Where a process did not report, its work cannot be told from that
-// of others.
-func isDisturbed(t metrics.Trial) bool {
-	if t.Run == nil || slices.ContainsFunc(t.Run.Nodes, func(n metrics.RunNode) bool { return n.Summary == nil }) {
-		return false
+// otherWork is what a trial's machines did beside it, in per cent of the processors of the
+// busiest; 100 beside another run. It says nothing of the trial's result. Where a process did
+// not report, its work cannot be told from that of others.
+func otherWork(t metrics.Trial) float64 {
+	switch {
+	case t.Run == nil:
+		return 0
+	case t.Run.Preflight != nil && slices.ContainsFunc(t.Run.Preflight.Findings, func(f metrics.Finding) bool { return f.Fact == metrics.Leftover }):
+		return 100
+	case slices.ContainsFunc(t.Run.Nodes, func(n metrics.RunNode) bool { return n.Summary == nil }):
+		return 0
 	}
 	percent, _ := verdict.OtherWork(*t.Run)
-	return percent >= disturbed
+	return percent
 }
 
-// close ends a round: it notes the trials that failed, and whether the evening ends.
+// disturbs reports whether other processes disturbed some of a round's trials more than the
+// others. What slows all of them alike is no reason to measure longer.
+func disturbs(trials map[string][]metrics.Trial) bool {
+	least, most := math.Inf(1), 0.0
+	for _, of := range trials {
+		work := otherWork(of[len(of)-1])
+		least, most = min(least, work), max(most, work)
+	}
+	return least < disturbed && most >= least+disturbed
+}
+
+// close ends a round: it notes whether it counts, the trials that failed, and whether the
+// evening ends. What a store alone can have done counts in a round that is dropped, too.
 func (e *evening) close() {
 	e.complete++
 	trials := e.in(e.complete)
+	class := e.plan.Class
+	last := class.BudgetS > 0 && e.spent(1, e.complete)+e.spent(e.complete, e.complete) > class.BudgetS
+	drop := disturbs(trials) && len(e.dropped) < mostDropped+len(e.kept)/dropsOne && !(last && len(e.kept) == 0)
 	for _, name := range e.active() {
-		last := trials[name][len(trials[name])-1]
-		if check, reason := e.fault(last); reason != "" {
-			e.failures[name] = append(e.failures[name], failure{last.Number, check, reason})
+		t := trials[name][len(trials[name])-1]
+		if v := e.fault(t); !v.Valid && (!drop || verdict.OfStore(v)) {
+			e.failures[name] = append(e.failures[name], failure{t.Number, v})
 		}
 	}
-	class := e.plan.Class
+	if drop {
+		e.dropped = append(e.dropped, e.complete)
+	} else {
+		e.kept = append(e.kept, e.complete)
+	}
 	settled := false
-	if slices.Contains(class.Looks, e.complete) {
-		e.deciding = e.complete
+	if counted := len(e.kept); !drop && slices.Contains(class.Looks, counted) {
+		e.deciding = counted
 		pairs, names := e.pairs()
-		settled = stats.Settled(pairs) && len(names) > 1
+		settled = stats.Settled(pairs) && len(names) > 1 && e.precise()
 	}
 	switch {
 	case e.out(class.Reference):
@@ -146,12 +175,12 @@ func (e *evening) close() {
 		e.ended = "no entry is left"
 	case settled:
 		e.ended = "every pair of entries is told apart, or equal"
-	case e.complete == class.Looks[len(class.Looks)-1]:
-		e.ended = fmt.Sprintf("these were the last of %s", format.Plural(e.complete, "round"))
-	case class.BudgetS > 0 && e.spent(1, e.complete)+e.spent(e.complete, e.complete) > class.BudgetS:
+	case len(e.kept) == class.Looks[len(class.Looks)-1]:
+		e.ended = fmt.Sprintf("these were the last of %s", format.Plural(len(e.kept), "round"))
+	case last:
 		e.ended = fmt.Sprintf("the budget of %.0f minutes leaves no time for another round", class.BudgetS/60)
-		if e.complete >= fewestRounds {
-			e.deciding = e.complete
+		if len(e.kept) >= fewestRounds {
+			e.deciding = len(e.kept)
 		}
 	}
 }
@@ -170,24 +199,26 @@ func (e *evening) spent(from, to int) float64 {
 	return sum.Seconds()
 }
 
-// fault says which gate a trial fails; "" if it keeps all.
-func (e *evening) fault(t metrics.Trial) (check, reason string) {
+// precise reports whether every entry's score is known as well as the class wants.
+func (e *evening) precise() bool {
+	return !slices.ContainsFunc(e.plan.Class.Entries, func(entry metrics.Entry) bool { return !e.plan.Class.Precise(e.standing(entry)) })
+}
+
+// fault says which gate a trial fails; it is Valid if it keeps all.
+func (e *evening) fault(t metrics.Trial) metrics.Verdict {
 	class := e.plan.Class
-	switch {
-	case !t.Verdict.Valid:
-		return t.Verdict.Check, t.Verdict.String()
-	case t.Run == nil:
-		return "", "" // only trials.json was read
+	if !t.Verdict.Valid || t.Run == nil { // without a run only trials.json was read
+		return t.Verdict
 	}
 	for _, r := range verdict.AnswerOf(*t.Run).Reservations {
-		if !slices.Contains(class.Allow, r.Name) && r.Name != verdict.Crowded { // no fault of the entry
-			return verdict.Weakened, fmt.Sprintf("the reservation %s, which the class does not allow: %s", r.Name, r.Text)
+		if !slices.Contains(append(class.Allow, verdict.Crowded, verdict.Drifted, metrics.Leftover), r.Name) { // no fault of the entry
+			return metrics.Verdict{Check: verdict.Weakened, Reason: fmt.Sprintf("the reservation %s, which the class does not allow: %s", r.Name, r.Text)}
 		}
 	}
 	if largest := float64(t.Run.LargestServer()) / 1e6; class.MemoryMB > 0 && largest > class.MemoryMB {
-		return verdict.Memory, fmt.Sprintf("a server held %.0f MB of memory, and the limit is %.0f MB", largest, class.MemoryMB)
+		return metrics.Verdict{Check: verdict.Memory, Reason: fmt.Sprintf("a server held %.0f MB of memory, and the limit is %.0f MB", largest, class.MemoryMB)}
 	}
-	return "", ""
+	return t.Verdict
 }
 
 // why names the gate that an entry failed first, and the trials that failed.
@@ -195,7 +226,7 @@ func (e *evening) why(name string) string {
 	text := ""
 	for i, f := range e.failures[name] {
 		if i == 0 {
-			text = fmt.Sprintf("trial %d: %s", f.number, f.reason)
+			text = fmt.Sprintf("trial %d: %s", f.number, words(f.verdict))
 		} else {
 			text += fmt.Sprintf("; and trial %d", f.number)
 		}
@@ -203,11 +234,19 @@ func (e *evening) why(name string) string {
 	return text
 }
 
-// rates are the throughputs of an entry in the complete rounds; 0 where no trial counts.
+// words is a verdict's reason; of a trial that is not valid, the whole verdict.
+func words(v metrics.Verdict) string {
+	if v.Check == verdict.Memory || v.Check == verdict.Weakened {
+		return v.Reason
+	}
+	return v.String()
+}
+
+// rates are the throughputs of an entry in the rounds that count; 0 where no trial does.
 func (e *evening) rates(name string) []float64 {
-	rates := make([]float64, e.complete)
-	for i := range rates {
-		trials := e.rounds[i][name]
+	rates := make([]float64, len(e.kept))
+	for i, round := range e.kept {
+		trials := e.in(round)[name]
 		if len(trials) == 0 {
 			continue
 		}

@@ -103,6 +103,9 @@ func (e Experiment) Answer(done []metrics.Trial) verdict.Answer {
 	a := verdict.Answer{Good: true, Verdict: "VALID"}
 	a.Headline = fmt.Sprintf("%s ranked, %d INVALID", format.Plural(ranked, "store"), invalid)
 	a.Basis = fmt.Sprintf("%s, %s: %s", format.Plural(s.Rounds, "round"), format.Plural(len(done), "trial"), s.Ended)
+	if len(s.Dropped) > 0 {
+		a.Basis += fmt.Sprintf("; %s more, which other processes disturbed, %s for no entry", format.Plural(len(s.Dropped), "round"), map[bool]string{true: "counts", false: "count"}[len(s.Dropped) == 1])
+	}
 	a.Next = "measure a resubmission: the same command with --only NAME"
 	if s.Deciding == 0 {
 		a.Basis += ", and these are too few to tell anybody apart"
@@ -132,6 +135,9 @@ func table(s metrics.Standings) string {
 		}
 		if entry.Verdict.Valid {
 			percent = fmt.Sprintf("%.1f %%", entry.Score)
+			if half, known := entry.PlusMinus(); known {
+				percent = fmt.Sprintf("%.1f ±%.1f %%", entry.Score, half)
+			}
 		} else {
 			fmt.Fprintln(&reasons, format.Wrap(fmt.Sprintf("%s: %s", entry.Entry, format.Label(format.OneLine(entry.Reason), 400)), 0, 2))
 		}

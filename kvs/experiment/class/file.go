@@ -3,6 +3,7 @@
 package class
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -53,8 +54,13 @@ type Gates struct {
 
 // Score says how many per cent which ratio to the reference is worth.
 type Score struct {
-	Steps []step `toml:"steps"` // in rising order, as in 0.5x 60 %; linear between two
+	Steps     []step  `toml:"steps"`     // in rising order, as in 0.5x 60 %; linear between two
+	Precision float64 `toml:"precision"` // per cent: a score that is known less well becomes no grade, and the evening goes on; without the key usualPrecision
 }
+
+// usualPrecision is a quarter of the step between two letter grades, of 10 % each, on either
+// side.
+const usualPrecision = 2.5
 
 // duration is a time such as 90m.
 type duration time.Duration
@@ -92,7 +98,7 @@ func (s *step) UnmarshalText(text []byte) error {
 	if len(words) == 3 && words[2] == "%" && strings.HasSuffix(words[0], "x") {
 		ratio, err := strconv.ParseFloat(strings.TrimSuffix(words[0], "x"), 64)
 		percent, err2 := strconv.ParseFloat(words[1], 64)
-		if err == nil && err2 == nil && ratio > 0 && !math.IsInf(ratio, 1) && percent >= 0 && percent <= 100 {
+		if err == nil && err2 == nil && ratio >= 0 && !math.IsInf(ratio, 1) && percent >= 0 && percent <= 100 {
 			*s = step{ratio, percent}
 			return nil
 		}
@@ -145,6 +151,9 @@ func (f *File) check() (table string, err error) {
 		return "", errors.New("want an entry: a table [[entry]]")
 	case len(f.Score.Steps) == 0:
 		return "score", errors.New(`want steps, as in steps = ["0.5x 60 %", "1x 80 %", "2x 100 %"]`)
+	}
+	if f.Score.Precision = cmp.Or(f.Score.Precision, usualPrecision); !(f.Score.Precision > 0 && f.Score.Precision <= 100) {
+		return "score", fmt.Errorf("precision %g: want per cent above 0, as in precision = 2.5", f.Score.Precision)
 	}
 	for i, s := range f.Score.Steps[1:] {
 		if before := f.Score.Steps[i]; s.Ratio <= before.Ratio || s.Percent < before.Percent {

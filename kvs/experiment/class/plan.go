@@ -27,7 +27,8 @@ var looks = []int{6, 10, 16, 24}
 func (f *File) Class(only string, check func(args string) error) (metrics.Class, error) {
 	class := metrics.Class{
 		Title: f.Title, Reference: f.Reference.Name, Alpha: alpha, Looks: looks, Equal: equal,
-		BudgetS: time.Duration(f.Budget).Seconds(), MemoryMB: float64(f.Gates.Memory) / 1e6, Allow: f.Work.Allow, Gradebook: f.Gradebook,
+		Precision: f.Score.Precision,
+		BudgetS:   time.Duration(f.Budget).Seconds(), MemoryMB: float64(f.Gates.Memory) / 1e6, Allow: f.Work.Allow, Gradebook: f.Gradebook,
 	}
 	for _, s := range f.Score.Steps {
 		class.Score = append(class.Score, metrics.ScoreStep(s))

@@ -17,12 +17,15 @@ import (
 const mostSubmitted = 1e9
 
 // sum is the SHA-256 of what is in a folder: the names, modes and contents of its files, and
-// where its links lead. They are not followed.
+// where its links lead. They are not followed. A repository's own files are left out.
 func sum(folder string) (string, error) {
 	hash, left := sha256.New(), int64(mostSubmitted)
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if entry.Name() == ".git" { // its commit is recorded, and git writes there when it is asked
+			return fs.SkipDir
 		}
 		info, err := entry.Info()
 		if err != nil {

@@ -45,7 +45,7 @@ func MakeClass(t testing.TB, root string, p ClassPlan) string {
 		t.Fatal(err)
 	}
 	sweep.Command = []string{"kvscluster", "grade", "class <1>.toml"}
-	sweep.Class = &metrics.Class{Title: "KV lab 2 <b>&", Reference: p.Names[0], Alpha: 0.05, Looks: []int{6, 10, 16, 24}, Equal: 0.02, BudgetS: 5400, Allow: []string{"ONE MACHINE"},
+	sweep.Class = &metrics.Class{Title: "KV lab 2 <b>&", Reference: p.Names[0], Alpha: 0.05, Looks: []int{6, 10, 16, 24}, Equal: 0.02, BudgetS: 5400, Precision: 5, Allow: []string{"ONE MACHINE"},
 		Score: []metrics.ScoreStep{{Ratio: 0.5, Percent: 60}, {Ratio: 1, Percent: 80}, {Ratio: 2, Percent: 100}}, Gradebook: p.Gradebook}
 	for i, name := range p.Names {
 		e := metrics.Entry{Name: name, Kind: metrics.CheckoutEntry, From: "subs/" + name, Args: "server:/subs/x --batch 512"}
@@ -121,7 +121,8 @@ func standingsOf(p ClassPlan, trials []metrics.Trial) metrics.Standings {
 	for i, name := range p.Names {
 		mean := means[name]
 		x := metrics.Standing{Entry: name, Verdict: metrics.Verdict{Valid: true}, OpsPerS: 2e6 * math.Exp(mean), Ratio: math.Exp(mean), RatioLow: math.Exp(mean - half), RatioHigh: math.Exp(mean + half), Valid: p.Rounds}
-		x.Score = 60 + 40*min(max(x.Ratio-0.5, 0), 0.5) + 20*min(max(x.Ratio-1, 0), 1)
+		score := func(ratio float64) float64 { return 60 + 40*min(max(ratio-0.5, 0), 0.5) + 20*min(max(ratio-1, 0), 1) }
+		x.Score, x.ScoreLow, x.ScoreHigh = score(x.Ratio), score(x.RatioLow), score(x.RatioHigh)
 		switch {
 		case i == 0:
 			x.RatioLow, x.RatioHigh = 1, 1
