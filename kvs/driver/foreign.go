@@ -53,6 +53,20 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 	return nil
 }
 
+// MisfitError says that a server answers, and has another form than the driver's settings say.
+// To wait for it is of no use.
+type MisfitError struct {
+	Server string // its address; "" where another error names it
+	Text   string
+}
+
+func (e *MisfitError) Error() string {
+	if e.Server == "" {
+		return e.Text
+	}
+	return "server " + e.Server + ": " + e.Text
+}
+
 // CountsSetting is the setting of every driver that counts; NoCounts says that the store's
 // counters are not asked.
 const (

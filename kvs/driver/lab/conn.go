@@ -36,6 +36,7 @@ type conn struct {
 	first   int            // the oldest remote call under way
 	n       int            // how many there are
 	id      int64          // of the last remote call that has one
+	stamp   int64          // of the last operation that has one
 	values  []string       // the results, in the batch's order
 
 	mu     sync.Mutex
@@ -53,16 +54,13 @@ type slot struct {
 	op      int           // the number of its only operation; -1 if it lists operations
 }
 
-// newConn returns the connection of a socket that has switched to net/rpc, with in as its
-// input.
-func newConn(socket net.Conn, in *bufio.Reader, f *form, o driver.Options, u driver.Use) *conn {
-	out := bufio.NewWriterSize(socket, 64<<10)
-	c := &conn{codec: &codec{socket, gob.NewDecoder(in), gob.NewEncoder(out), out}, timeout: o.CallTimeout,
-		calls: make(chan *kvs.Call, max(u.CallsUnderWay, 1)), id: rand.Int64() >> 1}
+// newConn returns the connection to a server that was met.
+func newConn(met meeting, f *form, o driver.Options, u driver.Use) *conn {
+	c := &conn{codec: met.codec, timeout: o.CallTimeout, calls: make(chan *kvs.Call, max(u.CallsUnderWay, 1)), id: rand.Int64() >> 1}
 	c.rpc = rpc.NewClientWithCodec(c.codec)
-	c.gets = f.message(false)
+	c.gets = f.message(false, met.stamp)
 	if c.puts = c.gets; !f.mixed() {
-		c.puts = f.message(true)
+		c.puts = f.message(true, met.stamp)
 	}
 	for i := range c.slots {
 		c.slots[i].done = make(chan *rpc.Call, 1)
@@ -169,9 +167,13 @@ func (c *conn) execute(call *kvs.Call) error {
 func (c *conn) send(wave int32, m *message) error {
 	m.empty()
 	listed := 0
+	if m.stamp >= 0 { // servers may order the stamps of several clients
+		c.stamp = max(c.stamp, time.Now().UnixNano())
+	}
 	for i := range c.order.ops {
 		if op := &c.order.ops[i]; c.order.wave[i] == wave && c.message(op.Kind) == m {
-			m.add(op, i)
+			c.stamp++
+			m.add(op, i, c.stamp)
 			if m.ops.IsValid() {
 				listed++
 			} else if err := c.begin(m, i, wave); err != nil {

@@ -16,24 +16,34 @@ import (
 
 // preset is a form that servers of the course have.
 type preset struct {
-	name     string
+	name     string // of the repository that has it
+	carries  string // another name, of what its calls carry
 	settings map[string]string
 }
 
-// Label returns the name, which says enough.
-func (p preset) Label() (name, description string) { return p.name, "" }
-
 // presets are the course's server and those of teams, first the default.
 var presets = []preset{
-	{"base", map[string]string{}},
-	{"clawcodes", map[string]string{"method": "KVService.BatchOp", "ops": "Operations", "kind": "OpType", "kinds": "GET,PUT", "results": "Results"}},
-	{"dashree", map[string]string{"method": "KVService.ExecuteBatch", "ops": "Operations", "kind": "Type", "kinds": "0,1", "results": "Values", "errors": "Errors"}},
-	{"dashree-gets", map[string]string{"get-ops": "Key"}},
-	{"citywatch", map[string]string{"method": "KVService.Process_Batch", "ops": "Data", "kind": "IsRead", "id": "RequestID", "results": "Values"}},
-	{"sacatrash", map[string]string{"method": "KVService.Batch", "ops": "Ops", "kind": "IsRead", "results": "Values"}},
-	{"kangyang", map[string]string{"method": "KVService.ProcessBatch", "ops": "Operations", "kind": "IsRead", "indices": "Indices", "results": "Values"}},
-	{"gianghta", map[string]string{"get": "KVService.BatchGet", "get-ops": "Requests", "results": "Responses.Value"}},
-	{"haoren", map[string]string{"get": "KVService.GetBatch", "put": "KVService.PutBatch", "get-ops": "Keys", "put-ops": "Items", "results": "Values.Value"}},
+	{"base", "single", map[string]string{}},
+	{"clawcodes", "batch-optype", map[string]string{"method": "KVService.BatchOp", "ops": "Operations", "kind": "OpType", "kinds": "GET,PUT", "results": "Results"}},
+	{"dashree", "batch-type", map[string]string{"method": "KVService.ExecuteBatch", "ops": "Operations", "kind": "Type", "kinds": "0,1", "results": "Values", "errors": "Errors"}},
+	{"dashree-gets", "gets-keys", map[string]string{"get-ops": "Key"}},
+	{"citywatch", "batch-requestid", map[string]string{"method": "KVService.Process_Batch", "ops": "Data", "kind": "IsRead", "id": "RequestID", "results": "Values"}},
+	{"sacatrash", "batch-isread", map[string]string{"method": "KVService.Batch", "ops": "Ops", "kind": "IsRead", "results": "Values"}},
+	{"kangyang", "batch-indices", map[string]string{"method": "KVService.ProcessBatch", "ops": "Operations", "kind": "IsRead", "indices": "Indices", "results": "Values"}},
+	{"gianghta", "gets-requests", map[string]string{"get": "KVService.BatchGet", "get-ops": "Requests", "results": "Responses.Value"}},
+	{"haoren", "gets-puts", map[string]string{"get": "KVService.GetBatch", "put": "KVService.PutBatch", "get-ops": "Keys", "put-ops": "Items", "results": "Values.Value"}},
+	{"venkateshdb", "batch-timestamp", map[string]string{"method": "KVService.BatchRequest", "ops": "Requests", "kind": "IsRead", "stamp": "Timestamp", "results": "Responses.Value"}},
+}
+
+// findPreset returns the settings of a preset by one of its names.
+func findPreset(name string) (map[string]string, error) {
+	var names []string
+	for _, p := range presets {
+		if names = append(names, p.name, p.carries); slices.Contains(names, name) {
+			return p.settings, nil
+		}
+	}
+	return nil, fmt.Errorf("preset %q: want one of %s%s", name, strings.Join(names, ", "), input.DidYouMean(name, "", names))
 }
 
 // form names a server's remote methods, and the fields of their arguments and replies.
@@ -49,12 +59,14 @@ type form struct {
 	results        string // results: the reply's field, a list if there is one of operations
 	result         string // results, after a point: the field of a result; "" if it is the value itself
 	errors         string // errors: the reply's field for a list of Go's errors, all nil; "" for none. gob cannot skip it
+	stamp          string // stamp: an operation's field for a number that grows with each operation; "" for none
+	tcp            bool   // transport: whether net/rpc runs on TCP, as rpc.Accept serves it, and not by HTTP
 }
 
 // defaults are the settings that a preset need not have.
 var defaults = map[string]string{
 	"method": "", "get": "KVService.Get", "put": "KVService.Put", "ops": "", "get-ops": "", "put-ops": "", "key": "Key", "value": "Value",
-	"kind": "", "kinds": "true,false", "id": "", "indices": "", "results": "Value", "errors": "",
+	"kind": "", "kinds": "true,false", "id": "", "indices": "", "results": "Value", "errors": "", "stamp": "", "transport": "http",
 }
 
 // settings are the names of all.
@@ -62,12 +74,12 @@ var settings = append(slices.Sorted(maps.Keys(defaults)), "preset")
 
 // newForm returns the form of settings, or an error that names the first wrong one.
 func newForm(given map[string]string) (*form, error) {
-	p, err := input.Find("preset", cmp.Or(given["preset"], presets[0].name), presets)
+	ofPreset, err := findPreset(cmp.Or(given["preset"], presets[0].name))
 	if err != nil {
 		return nil, err
 	}
 	s := maps.Clone(defaults)
-	for _, over := range []map[string]string{p.settings, given} {
+	for _, over := range []map[string]string{ofPreset, given} {
 		maps.Copy(s, over)
 		for both, each := range map[string][]string{"method": {"get", "put"}, "ops": {"get-ops", "put-ops"}} {
 			if value, ok := over[both]; ok {
@@ -80,7 +92,10 @@ func newForm(given map[string]string) (*form, error) {
 	results, result, _ := strings.Cut(s["results"], ".")
 	get, put, _ := strings.Cut(s["kinds"], ",")
 	f := &form{s["get"], s["put"], s["get-ops"], s["put-ops"], s["key"], s["value"], s["kind"],
-		[2]any{typed(get), typed(put)}, s["id"], s["indices"], results, result, s["errors"]}
+		[2]any{typed(get), typed(put)}, s["id"], s["indices"], results, result, s["errors"], s["stamp"], s["transport"] == "tcp"}
+	if transport := s["transport"]; transport != "tcp" && transport != "http" {
+		return nil, fmt.Errorf("transport %q of a lab server: want http (rpc.HandleHTTP), or tcp (rpc.Accept, rpc.ServeConn)", transport)
+	}
 	return f, f.validate()
 }
 
@@ -104,7 +119,7 @@ func (f *form) validate() error {
 			return fmt.Errorf("method %q of a lab server: want a service and a method, such as KVService.Get", method)
 		}
 	}
-	names := []string{f.getOps, f.putOps, f.key, f.value, f.kind, f.id, f.indices}
+	names := []string{f.getOps, f.putOps, f.key, f.value, f.kind, f.stamp, f.id, f.indices}
 	for i, field := range append(names, f.results, f.result, f.errors) {
 		switch {
 		case field == "":
@@ -121,6 +136,8 @@ func (f *form) validate() error {
 		return fmt.Errorf("method %s of a lab server carries Gets and Puts: want ops, the arguments' list of operations, and kind, their field that tells which", f.get)
 	case f.mixed() && (f.kinds[0] == f.kinds[1] || reflect.TypeOf(f.kinds[0]) != reflect.TypeOf(f.kinds[1])):
 		return errors.New("setting kinds of a lab server: want its kind's two values, Get's first, such as GET,PUT or 0,1 or true,false")
+	case f.stamp != "" && (f.getOps == f.key || f.putOps == f.key):
+		return errors.New("setting stamp of a lab server: a list of keys has no field for it: want get-ops or put-ops of another name, or none")
 	case !f.mixed() && f.kind != "":
 		return errors.New("setting kind of a lab server: want method too, for a call that carries Gets and Puts")
 	}

@@ -1,5 +1,5 @@
 // Package lab is the driver of the course's servers and of those that teams make of them:
-// net/rpc by HTTP, with strings as keys and values. The names of the remote methods and of
+// net/rpc by HTTP or on TCP, with strings as keys and values. The names of the remote methods and of
 // their fields are settings; servers of one form share a preset.
 //
 // The servers have Get and Put only, and count nothing that a client can ask for. They
@@ -7,14 +7,8 @@
 package lab
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/rpc"
 
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
@@ -46,33 +40,11 @@ func open(o driver.Options, u driver.Use) (driver.Driver, error) {
 }
 
 func (l *lab) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Server, error) {
-	var in *bufio.Reader
-	socket, err := l.options.Connect(ctx, server, func(socket net.Conn) error {
-		in = bufio.NewReaderSize(socket, 64<<10)
-		return connect(socket, in)
-	})
+	met, err := l.connect(ctx, server, l.form.tcp)
 	if err != nil {
 		return nil, driver.Server{}, err
 	}
-	return newConn(socket, in, l.form, l.options, l.use), driver.Server{Name: l.options.Hosts[server]}, nil
-}
-
-// connected is what a server of net/rpc answers to CONNECT (net/rpc/server.go).
-const connected = "200 Connected to Go RPC"
-
-// connect switches a connection from HTTP to net/rpc, as rpc.DialHTTP does.
-func connect(socket net.Conn, in *bufio.Reader) error {
-	if _, err := io.WriteString(socket, "CONNECT "+rpc.DefaultRPCPath+" HTTP/1.0\n\n"); err != nil {
-		return err
-	}
-	answer, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect})
-	if err == nil && answer.Status != connected {
-		err = fmt.Errorf("it answers %q", answer.Status)
-	}
-	if err != nil {
-		return fmt.Errorf("connect to net/rpc by HTTP: %w: want a server with rpc.HandleHTTP and http.Serve", err)
-	}
-	return nil
+	return newConn(met, l.form, l.options, l.use), driver.Server{Name: l.options.Hosts[server]}, nil
 }
 
 // Explain knows nothing: the servers have no identity.

@@ -1,10 +1,11 @@
 package lab_test
 
 import (
+	"context"
 	"errors"
-	"io"
 	"net"
 	"net/rpc"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func opened(t *testing.T, o driver.Options, u driver.Use) driver.Driver {
 // suite is what the servers can do. Only those of one method execute the operations of a
 // batch in order.
 func suite(preset string) drivertest.Suite {
-	ordered := slices.Contains([]string{"clawcodes", "dashree", "citywatch", "sacatrash", "kangyang"}, preset)
+	ordered := slices.Contains([]string{"clawcodes", "dashree", "citywatch", "sacatrash", "kangyang", "venkateshdb"}, preset)
 	return drivertest.Suite{Kinds: []kvs.Kind{kvs.Get, kvs.Put, kvs.Insert}, EmptyIsMissing: true, OrderByKey: !ordered}
 }
 
@@ -68,7 +69,11 @@ func TestDriver(t *testing.T) {
 }
 
 func TestCuts(t *testing.T) {
-	for _, preset := range []string{"base", "citywatch", "haoren"} {
+	presets := []string{"base", "citywatch"}
+	if os.Getenv("KVLAB_LONG") == "1" {
+		presets = append(presets, "haoren")
+	}
+	for _, preset := range presets {
 		t.Run(preset, func(t *testing.T) {
 			suite(preset).Cuts(t, serve(t, preset), func(t *testing.T, addr string) driver.Driver {
 				return opened(t, options(addr, map[string]string{"preset": preset}), driver.Use{CallsUnderWay: 2})
@@ -90,16 +95,83 @@ func TestSettings(t *testing.T) {
 // An error of the server ends a call, whose effect is unknown, and leaves its connection
 // usable.
 func TestServerError(t *testing.T) {
-	for preset, want := range map[string]string{"base": "as the test wants it", "clawcodes": "can't find"} {
-		conn := drivertest.Dial(t, opened(t, options(serve(t, preset), nil), driver.Use{}), 0)
-		_, err := drivertest.Do(conn, kvs.Op{Kind: kvs.Get, Key: []byte("fails")})
-		var answered rpc.ServerError
-		if !errors.As(err, &answered) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), string(driver.Unknown)) {
-			t.Errorf("%s: error %v, want the server's, and %q", preset, err, driver.Unknown)
+	conn := drivertest.Dial(t, opened(t, options(serve(t, "base"), nil), driver.Use{}), 0)
+	_, err := drivertest.Do(conn, kvs.Op{Kind: kvs.Get, Key: []byte("fails")})
+	var answered rpc.ServerError
+	if !errors.As(err, &answered) || !strings.Contains(err.Error(), "as the test wants it") || !strings.Contains(err.Error(), string(driver.Unknown)) {
+		t.Errorf("error %v, want the server's, and %q", err, driver.Unknown)
+	}
+	if _, err = drivertest.Do(conn, kvs.Op{Kind: kvs.Get, Key: []byte("k")}); err != nil {
+		t.Errorf("the next call: %v", err)
+	}
+}
+
+// misfit dials a server of another form, within 6 s, and returns why it is refused. Nothing is
+// executed there.
+func misfit(t *testing.T, addr string, settings map[string]string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, _, err := opened(t, options(addr, settings), driver.Use{}).Dial(ctx, 0, 0)
+	var misfit *driver.MisfitError
+	if took := time.Since(began); !errors.As(err, &misfit) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), addr) || took > 6*time.Second {
+		t.Fatalf("%v: error %v after %v", settings, err, took)
+	}
+	return err.Error()
+}
+
+// A server of another form is named when a client meets it, and executes nothing.
+func TestMisfits(t *testing.T) {
+	type settings = map[string]string
+	for _, c := range []struct {
+		server   string
+		settings settings
+		want     string
+	}{
+		{"transactions", nil, "KVService.Get has the field Txid: its operations are a transaction's, which nothing would commit, and kvlab measures no transactions: want a server without them"},
+		{"clawcodes", nil, `KVService.Get does not take what the form sends, by fields such as Key: "rpc: can't find method KVService.Get": want another preset, or its settings`},
+		{"haoren", settings{"get": "KVService.GetBatch"}, "KVService.GetBatch does not take what the form sends"},
+		{"base", settings{"key": "Kee"}, "by fields such as Kee"},
+		{"base", settings{"stamp": "Timestamp"}, "KVService.Get has no field Timestamp, which the setting stamp names"},
+		{"sacatrash", settings{"preset": "sacatrash", "stamp": "Value"}, "stands for two things"},
+		{"sacatrash", settings{"preset": "sacatrash", "stamp": "IsRead", "kind": "Other"}, "KVService.Batch has a field IsRead of type bool: the setting stamp wants an int64 or uint64"},
+	} {
+		if err := options("127.0.0.1:1", c.settings).Validate(driver.Use{}); err != nil {
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, %v: %v, want %q", c.server, c.settings, err, c.want)
+			}
+			continue
 		}
-		if _, err = drivertest.Do(conn, kvs.Op{Kind: kvs.Get, Key: []byte("k")}); preset == "base" && err != nil {
-			t.Errorf("the next call: %v", err)
+		if err := misfit(t, serve(t, c.server), c.settings); !strings.Contains(err, c.want) {
+			t.Errorf("%s, %v: %v, want %q", c.server, c.settings, err, c.want)
 		}
+	}
+}
+
+// A server that rpc.Accept serves is driven by transport=tcp, and each transport names the
+// other.
+func TestTransport(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	server, err := labtest.NewServer("venkateshdb", labtest.NewStore(labtest.None, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Accept(l)
+	if err := misfit(t, l.Addr().String(), map[string]string{"preset": "venkateshdb"}); !strings.Contains(err, `it speaks net/rpc on TCP (rpc.Accept), not by HTTP: want transport = "tcp" in the target`) {
+		t.Error(err)
+	}
+	conn := drivertest.Dial(t, opened(t, options(l.Addr().String(), map[string]string{"preset": "batch-timestamp", "transport": "tcp"}), driver.Use{}), 0)
+	results, err := drivertest.Do(conn, kvs.Op{Kind: kvs.Put, Key: []byte("k"), Value: []byte("v")}, kvs.Op{Kind: kvs.Get, Key: []byte("k")})
+	if err != nil || string(results[1].Value) != "v" {
+		t.Errorf("%v, %v", results, err)
+	}
+	if err := misfit(t, serve(t, "base"), map[string]string{"transport": "tcp"}); !strings.Contains(err, `it speaks net/rpc by HTTP, not on TCP: leave transport = "tcp" out`) {
+		t.Error(err)
 	}
 }
 
@@ -110,7 +182,9 @@ func TestCheck(t *testing.T) {
 		kinds    []kvs.Kind
 		want     string
 	}{
-		{map[string]string{"preset": "bsae"}, nil, "want one of base, clawcodes, dashree, dashree-gets, citywatch, sacatrash, kangyang, gianghta, haoren; did you mean base?"},
+		{map[string]string{"preset": "bsae"}, nil, "want one of base, single, clawcodes, batch-optype, dashree, batch-type, dashree-gets, gets-keys, citywatch, batch-requestid, sacatrash, batch-isread, kangyang, batch-indices, gianghta, gets-requests, haoren, gets-puts, venkateshdb, batch-timestamp; did you mean base?"},
+		{map[string]string{"transport": "udp"}, nil, `transport "udp"`},
+		{map[string]string{"preset": "dashree-gets", "stamp": "Time"}, nil, "a list of keys has no field for it"},
 		{map[string]string{"methd": "KVService.Get"}, nil, "did you mean method?"},
 		{map[string]string{"method": "Get"}, nil, `method "Get"`},
 		{map[string]string{"method": "KVService.Batch"}, nil, "want ops"},
@@ -146,22 +220,24 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
+// hung is a server whose Get does not return.
+type hung struct{ ended <-chan struct{} }
+
+func (h hung) Get(*labtest.GetArgs, *labtest.GetReply) error {
+	<-h.ended
+	return nil
+}
+
+func (h hung) Put(*labtest.PutArgs, *labtest.PutReply) error { return nil }
+
 // A server that does not reply within the call's time ends the connection.
 func TestTimeout(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	server := rpc.NewServer()
+	if err := server.RegisterName("KVService", hung{t.Context().Done()}); err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		conn.Write([]byte("HTTP/1.0 200 Connected to Go RPC\n\n"))
-		io.Copy(io.Discard, conn)
-	}()
-	o := options(l.Addr().String(), nil)
+	l := wiretest.Start(t, func(conn net.Conn) { server.ServeConn(conn) })
+	o := options(l.Addr().String(), map[string]string{"transport": "tcp"})
 	o.CallTimeout = 50 * time.Millisecond
 	conn := drivertest.Dial(t, opened(t, o, driver.Use{}), 0)
 	for range 2 {

@@ -15,6 +15,7 @@ type message struct {
 	ops     reflect.Value // the arguments' list of operations; invalid if they are one operation
 	keyOnly bool          // the list holds keys
 	kinds   [2]reflect.Value
+	stamp   int           // the number of an operation's field; -1 if there is none
 	id      reflect.Value // invalid if there is none
 	indices reflect.Value // likewise
 	reply   reflect.Type  // nil if the reply says nothing
@@ -27,9 +28,10 @@ func field(name string, of reflect.Type) reflect.StructField {
 	return reflect.StructField{Name: name, Type: of}
 }
 
-// message returns that of the form's method for Gets, or for Puts.
-func (f *form) message(put bool) *message {
-	m, list := &message{method: f.get}, f.getOps
+// message returns that of the form's method for Gets, or for Puts. stamp is the type of the
+// field of this name.
+func (f *form) message(put bool, stamp reflect.Type) *message {
+	m, list := &message{method: f.get, stamp: -1}, f.getOps
 	fields := []reflect.StructField{field(f.key, text)}
 	if put {
 		m.method, list = f.put, f.putOps
@@ -40,6 +42,9 @@ func (f *form) message(put bool) *message {
 	if f.mixed() {
 		fields = append(fields, field(f.kind, reflect.TypeOf(f.kinds[0])))
 		m.kinds = [2]reflect.Value{reflect.ValueOf(f.kinds[0]), reflect.ValueOf(f.kinds[1])}
+	}
+	if f.stamp != "" {
+		m.stamp, fields = len(fields), append(fields, field(f.stamp, stamp))
 	}
 	m.keyOnly = list == f.key && !put
 	switch {
@@ -86,8 +91,9 @@ func (m *message) empty() {
 	}
 }
 
-// add adds an operation, number i of its batch. The arguments refer to its memory.
-func (m *message) add(op *kvs.Op, i int) {
+// add adds an operation, number i of its batch, with its stamp. The arguments refer to its
+// memory.
+func (m *message) add(op *kvs.Op, i int, stamp int64) {
 	to := m.args.Elem()
 	if m.ops.IsValid() {
 		n := m.ops.Len()
@@ -114,6 +120,13 @@ func (m *message) add(op *kvs.Op, i int) {
 			kind = m.kinds[1]
 		}
 		to.Field(2).Set(kind)
+	}
+	switch {
+	case m.stamp < 0:
+	case to.Field(m.stamp).CanInt():
+		to.Field(m.stamp).SetInt(stamp)
+	default:
+		to.Field(m.stamp).SetUint(uint64(stamp))
 	}
 }
 

@@ -5,6 +5,7 @@ package labtest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -115,29 +116,36 @@ var services = map[string]func(*Store) any{
 	"kangyang":     func(s *Store) any { return &indexed{s} },
 	"gianghta":     func(s *Store) any { return &batchGets{base{s}} },
 	"haoren":       func(s *Store) any { return &pairs{s} },
+	"venkateshdb":  func(s *Store) any { return &stamped{s} },
+	transactions:   func(s *Store) any { return &uncommitted{s} },
 }
 
-// Presets are the forms that Serve knows, in order.
+// transactions is a form that has no preset: its calls have the fields of a transaction.
+const transactions = "transactions"
+
+// Presets are the forms that Serve knows and presets have, in order.
 func Presets() []string {
-	var names []string
-	for name := range services {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	names := slices.Sorted(maps.Keys(services))
+	return slices.DeleteFunc(names, func(name string) bool { return name == transactions })
 }
 
-// Serve serves a store in a preset's form until the listener is closed.
+// Serve serves a store in a preset's form by HTTP until the listener is closed.
 func Serve(l net.Listener, preset string, s *Store) error {
-	service, ok := services[preset]
-	if !ok {
-		return fmt.Errorf("preset %q: want one of %s", preset, strings.Join(Presets(), ", "))
-	}
-	server := rpc.NewServer()
-	if err := server.RegisterName("KVService", service(s)); err != nil {
+	server, err := NewServer(preset, s)
+	if err != nil {
 		return err
 	}
 	return http.Serve(l, server)
+}
+
+// NewServer returns a server of a store in a preset's form.
+func NewServer(preset string, s *Store) (*rpc.Server, error) {
+	service, ok := services[preset]
+	if !ok {
+		return nil, fmt.Errorf("preset %q: want one of %s", preset, strings.Join(Presets(), ", "))
+	}
+	server := rpc.NewServer()
+	return server, server.RegisterName("KVService", service(s))
 }
 
 type (
@@ -260,6 +268,54 @@ func (r *requestIDs) Process_Batch(args *RequestArgs, reply *Values) error {
 	err := r.all(args.Data, reply)
 	r.answered[args.RequestID] = reply.Values
 	return err
+}
+
+// stamped executes a batch in the order of its operations' stamps. It fails if they do not
+// grow.
+type stamped struct{ *Store }
+
+type (
+	StampedArgs struct {
+		Requests []struct {
+			Key, Value string
+			IsRead     bool
+			Timestamp  uint64
+		}
+	}
+	StampedReply struct{ Responses []GetReply }
+)
+
+func (s *stamped) BatchRequest(args *StampedArgs, reply *StampedReply) error {
+	last := uint64(0)
+	for _, op := range args.Requests {
+		if op.Timestamp <= last {
+			return fmt.Errorf("stamp %d after %d", op.Timestamp, last)
+		}
+		last = op.Timestamp
+		reply.Responses = append(reply.Responses, GetReply{s.do(op.Key, op.Value, op.IsRead)})
+	}
+	return nil
+}
+
+// uncommitted takes the calls of transactions, and commits nothing.
+type uncommitted struct{ *Store }
+
+type Txid uint64
+
+func (u *uncommitted) Get(args *struct {
+	Txid Txid
+	Key  string
+}, reply *GetReply) error {
+	reply.Value = u.get(args.Key)
+	return nil
+}
+
+func (u *uncommitted) Put(args *struct {
+	Txid       Txid
+	Key, Value string
+}, _ *PutReply) error {
+	u.put(args.Key, args.Value)
+	return nil
 }
 
 type batches struct{ *Store }

@@ -1,0 +1,169 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/rpc"
+	"reflect"
+	"regexp"
+	"slices"
+	"syscall"
+	"time"
+
+	"kvlab/kvs/driver"
+)
+
+// meeting is a connection to a server whose form is known.
+type meeting struct {
+	codec *codec
+	stamp reflect.Type // of the field stamp; nil without one
+}
+
+// otherWithin is how long a server may take to show that it has the other transport.
+const otherWithin = time.Second
+
+// connect connects to a server and checks that it has the form. Its error names the other
+// transport if the server has that one: rpc.Accept waits for the end of what HTTP says, and
+// an HTTP server for that of a gob.
+func (l *lab) connect(ctx context.Context, server int, tcp bool) (met meeting, err error) {
+	reached := false
+	meet := func(tcp bool) func(net.Conn) error {
+		return func(socket net.Conn) (err error) {
+			reached = true
+			met, err = l.form.meet(socket, tcp)
+			return err
+		}
+	}
+	_, err = l.options.Connect(ctx, server, meet(tcp))
+	var misfit *driver.MisfitError
+	if err == nil || !reached || errors.As(err, &misfit) || broken(err) {
+		return met, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), otherWithin)
+	defer cancel()
+	if socket, other := l.options.Connect(ctx, server, meet(!tcp)); other == nil {
+		socket.Close()
+	} else if !errors.As(other, &misfit) {
+		return met, err
+	}
+	text := `it speaks net/rpc on TCP (rpc.Accept), not by HTTP: want transport = "tcp" in the target, or ?transport=tcp in its URL`
+	if tcp {
+		text = `it speaks net/rpc by HTTP, not on TCP: leave transport = "tcp" out`
+	}
+	return met, &driver.MisfitError{Server: l.options.Hosts[server], Text: text}
+}
+
+// broken reports whether an error says that the connection broke.
+func broken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// meet switches a connection to net/rpc, and checks that the server has the form's methods
+// and fields.
+func (f *form) meet(socket net.Conn, tcp bool) (met meeting, err error) {
+	in, out := bufio.NewReaderSize(socket, 64<<10), bufio.NewWriterSize(socket, 64<<10)
+	if !tcp {
+		if err := switchHTTP(socket, in); err != nil {
+			return met, err
+		}
+	}
+	met.codec = &codec{socket, gob.NewDecoder(in), gob.NewEncoder(out), out}
+	if met.stamp, err = f.inspect(met.codec, f.get, f.getOps); err == nil && !f.mixed() {
+		met.stamp, err = f.inspect(met.codec, f.put, f.putOps)
+	}
+	return met, err
+}
+
+// connected is what a server of net/rpc answers to CONNECT (net/rpc/server.go).
+const connected = "200 Connected to Go RPC"
+
+// switchHTTP switches a connection from HTTP to net/rpc, as rpc.DialHTTP does.
+func switchHTTP(socket net.Conn, in *bufio.Reader) error {
+	if _, err := io.WriteString(socket, "CONNECT "+rpc.DefaultRPCPath+" HTTP/1.0\n\n"); err != nil {
+		return err
+	}
+	answer, err := http.ReadResponse(in, &http.Request{Method: http.MethodConnect})
+	if err == nil && answer.Status != connected {
+		err = fmt.Errorf("it answers %q", answer.Status)
+	}
+	if err != nil {
+		return fmt.Errorf("connect to net/rpc by HTTP: %w: want a server with rpc.HandleHTTP and http.Serve", err)
+	}
+	return nil
+}
+
+// transactionFields are the fields by which servers with transactions tell them apart. A
+// plain call has none, and what it writes is never committed.
+var transactionFields = []string{"Txid", "TxID", "TxId", "TransactionID", "TransactionId", "TxnID", "TxnId", "Tx"}
+
+// unlike is a type that no field of a server has.
+type unlike = complex128
+
+// refusal is how encoding/gob refuses a field of another type (its decode.go).
+var refusal = regexp.MustCompile(`wrong type \((.+)\) for received field \w*\.(\w+)$`)
+
+// inspect checks that a server's method takes the form's operations, and returns the type
+// of their field stamp. It sends arguments that no server decodes, so that none executes
+// them: encoding/gob compares the fields' types in the order in which they are sent, and
+// names the first that differs.
+func (f *form) inspect(c *codec, method, list string) (stamp reflect.Type, err error) {
+	for _, stamp = range []reflect.Type{reflect.TypeFor[unlike](), reflect.TypeFor[int64](), reflect.TypeFor[uint64]()} {
+		answer, err := f.ask(c, method, list, stamp)
+		if err != nil {
+			return nil, err
+		}
+		misfit := func(layout string, args ...any) error {
+			return &driver.MisfitError{Text: method + " " + fmt.Sprintf(layout, args...)}
+		}
+		parts := refusal.FindStringSubmatch(answer)
+		switch {
+		case parts == nil:
+			return nil, misfit("does not take what the form sends, by fields such as %s: %q: want another preset, or its settings", f.key, answer)
+		case slices.Contains(transactionFields, parts[2]):
+			return nil, misfit("has the field %s: its operations are a transaction's, which nothing would commit, and kvlab measures no transactions: want a server without them", parts[2])
+		case f.stamp == "":
+			return nil, nil
+		case parts[2] == f.stamp && stamp == reflect.TypeFor[uint64]():
+			return nil, misfit("has a field %s of type %s: the setting stamp wants an int64 or uint64", f.stamp, parts[1])
+		case parts[2] != f.stamp && stamp == reflect.TypeFor[unlike]():
+			return nil, misfit("has no field %s, which the setting stamp names", f.stamp)
+		case parts[2] != f.stamp:
+			return stamp, nil
+		}
+	}
+	return stamp, nil
+}
+
+// ask returns the error with which a server answers arguments that it cannot decode.
+func (f *form) ask(c *codec, method, list string, stamp reflect.Type) (answer string, err error) {
+	var fields []reflect.StructField
+	add := func(name string, of reflect.Type) {
+		if name != "" && !slices.ContainsFunc(fields, func(f reflect.StructField) bool { return f.Name == name }) {
+			fields = append(fields, field(name, of))
+		}
+	}
+	for _, name := range transactionFields {
+		add(name, reflect.TypeFor[unlike]())
+	}
+	outer := slices.Clone(fields)
+	add(f.stamp, stamp)
+	add(f.key, reflect.TypeFor[unlike]())
+	if list != "" && list != f.key {
+		fields, outer = outer, fields
+		add(list, reflect.SliceOf(reflect.StructOf(outer)))
+	}
+	if err := c.WriteRequest(&rpc.Request{ServiceMethod: method}, reflect.New(reflect.StructOf(fields)).Interface()); err != nil {
+		return "", err
+	}
+	var reply rpc.Response
+	if err := errors.Join(c.out.Flush(), c.ReadResponseHeader(&reply), c.ReadResponseBody(nil)); err != nil {
+		return "", fmt.Errorf("speak net/rpc: %w", err)
+	}
+	return reply.Error, nil
+}
