@@ -19,15 +19,16 @@ import (
 // Target is what is measured. The zero Target is kvlab's own store. It is a flag.Value,
 // of -target. The comments name the keys of a target file.
 type Target struct {
-	Name     string            `toml:"name" json:"name,omitempty"`         // name: in reports; by default the driver's
-	Driver   string            `toml:"driver" json:"driver,omitempty"`     // driver: speaks to the store; "" is kvlab's own
-	Preset   string            `toml:"preset" json:"preset,omitempty"`     // preset: short for settings.preset
-	Settings map[string]string `toml:"settings" json:"settings,omitempty"` // settings: of the driver
-	Servers  []string          `toml:"servers" json:"servers,omitempty"`   // servers: host:port of each server of a store that runs
-	Run      string            `toml:"run" json:"run,omitempty"`           // run: the command that starts a server, with placeholders
-	Build    string            `toml:"build" json:"build,omitempty"`       // build: the command that builds {bin}
-	Dir      string            `toml:"dir" json:"dir,omitempty"`           // dir: the folder in which build runs; relative to the target file's
-	Bin      string            `toml:"-" json:"bin,omitempty"`             // the built program: a path, or a name in the folder of the node's own program
+	Name      string            `toml:"name" json:"name,omitempty"`           // name: in reports; by default the driver's
+	Driver    string            `toml:"driver" json:"driver,omitempty"`       // driver: speaks to the store; "" is kvlab's own
+	Preset    string            `toml:"preset" json:"preset,omitempty"`       // preset: short for settings.preset
+	Transport string            `toml:"transport" json:"transport,omitempty"` // transport: short for settings.transport
+	Settings  map[string]string `toml:"settings" json:"settings,omitempty"`   // settings: of the driver
+	Servers   []string          `toml:"servers" json:"servers,omitempty"`     // servers: host:port of each server of a store that runs
+	Run       string            `toml:"run" json:"run,omitempty"`             // run: the command that starts a server, with placeholders
+	Build     string            `toml:"build" json:"build,omitempty"`         // build: the command that builds {bin}
+	Dir       string            `toml:"dir" json:"dir,omitempty"`             // dir: the folder in which build runs; relative to the target file's
+	Bin       string            `toml:"-" json:"bin,omitempty"`               // the built program: a path, or a name in the folder of the node's own program
 
 	text string // as String returns it; "" for an inline form
 }
@@ -84,15 +85,18 @@ func (t *Target) Set(text string) (err error) {
 
 // settle completes what was read, and returns an error that names the first mistake.
 func (t *Target) settle() error {
-	if t.Preset != "" {
-		if _, ok := t.Settings["preset"]; ok {
-			return errors.New("preset and settings.preset: want one of them")
+	for name, value := range map[string]*string{"preset": &t.Preset, "transport": &t.Transport} {
+		if *value == "" {
+			continue
+		}
+		if _, ok := t.Settings[name]; ok {
+			return fmt.Errorf("%s and settings.%s: want one of them", name, name)
 		}
 		t.Settings = maps.Clone(t.Settings)
 		if t.Settings == nil {
 			t.Settings = make(map[string]string)
 		}
-		t.Settings["preset"], t.Preset = t.Preset, ""
+		t.Settings[name], *value = *value, ""
 	}
 	switch {
 	case t.Driver == "":
@@ -104,10 +108,17 @@ func (t *Target) settle() error {
 	case t.Build == "" && t.Bin == "" && strings.Contains(t.Run, "{bin}"):
 		return errors.New("run: {bin} is what build builds: want build, or another program")
 	}
-	for _, command := range []string{t.Build, t.Run} {
-		if _, err := words(command, nil); err != nil {
+	for _, command := range []struct{ key, text string }{{"build", t.Build}, {"run", t.Run}} {
+		all, err := words(command.text, nil)
+		if err == nil {
+			err = checkShell(command.key, all)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	if t.Run != "" && !strings.Contains(t.Run, "{port}") {
+		return fmt.Errorf("run: %q has no {port}: kvlab gives every server a free port: want {port} where the command names it, as in -port {port}; or servers in place of run, for a store that runs", t.Run)
 	}
 	for i, address := range t.Servers {
 		var err error
@@ -172,6 +183,22 @@ func within(folder, dir string) (string, error) {
 		return "", fmt.Errorf("dir %q leads out of the entry's folder: want one below it", dir)
 	}
 	return path, nil
+}
+
+// checkShell returns an error for the first word that only a shell understands.
+func checkShell(key string, words []string) error {
+	for i, word := range words {
+		switch {
+		case word == "cd" && i == 0 && key == "build":
+			return errors.New(`build: no shell reads it, so cd does nothing: want the folder in dir, as in dir = "../team-7"`)
+		case slices.Contains([]string{"cd", "export", "source"}, word) && i == 0,
+			slices.Contains([]string{"&&", "||", ";", "|", "&", "<", ">", ">>", "2>&1"}, word), strings.HasPrefix(word, "$"):
+			return fmt.Errorf("%s: no shell reads it, so %s does nothing: want one command, such as sh script.sh {port}", key, word)
+		case i == 0 && strings.Contains(word, "="):
+			return fmt.Errorf("%s: no shell reads it, so %s sets nothing: want env before it, as in env %s %s", key, word, word, strings.Join(words[1:min(2, len(words))], ""))
+		}
+	}
+	return nil
 }
 
 // Places are what stands for the placeholders of the command run.

@@ -129,10 +129,15 @@ func TestMistakes(t *testing.T) {
 		{write("driver = \"x\"\nrun = y\n"), "x.toml:2: "},
 		{write("driver = \"x\"\n"), "want either run"},
 		{write("run = \"x\"\n"), "driver: want"},
-		{write("driver = \"x\"\nrun = \"{bin}\"\n"), "{bin} is what build builds"},
+		{write("driver = \"x\"\nrun = \"{bin} {port}\"\n"), "{bin} is what build builds"},
 		{write("driver = \"x\"\nrun = \"y\"\nbuild = \"make\"\n"), "build: want {bin}"},
 		{write("driver = \"x\"\nrun = \"y {hots}\"\n"), "{hots} in \"y {hots}\": want one of {host}, {port}, {port2}, {dir}, {bin}; did you mean {host}?"},
 		{write("driver = \"x\"\nrun = \"y 'z\"\n"), "unbalanced '"},
+		{write("driver = \"x\"\nrun = \"y -port 8080\"\n"), `run: "y -port 8080" has no {port}: kvlab gives every server a free port: want {port} where the command names it, as in -port {port}; or servers in place of run, for a store that runs`},
+		{write("driver = \"x\"\nrun = \"y {port} && z\"\n"), "run: no shell reads it, so && does nothing: want one command, such as sh script.sh {port}"},
+		{write("driver = \"x\"\nrun = \"{bin} {port}\"\nbuild = \"cd ../y && go build -o {bin}\"\n"), `build: no shell reads it, so cd does nothing: want the folder in dir, as in dir = "../team-7"`},
+		{write("driver = \"x\"\nrun = \"{bin} {port}\"\nbuild = \"CGO_ENABLED=0 go build -o {bin}\"\n"), "want env before it, as in env CGO_ENABLED=0 go"},
+		{write("driver = \"x\"\nrun = \"y {port}\"\npreset = \"a\"\n[settings]\npreset = \"b\"\n"), "preset and settings.preset: want one of them"},
 		{filepath.Join(t.TempDir(), "none.toml"), "no such file"},
 	} {
 		var got Target
