@@ -79,6 +79,10 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 		"invalid": one(func(run *metrics.Run) {
 			run.Verdict = metrics.Verdict{Reason: "the client verified 951 gets of server node1, which applied 950 for it: the client counted some before they were done (when sent, or dropped on the way)", Node: "node2"}
 		}),
+		"words": one(func(run *metrics.Run) {
+			run.Verdict = metrics.Verdict{Reason: strings.Repeat("a reason of many words that fills more than the lines that a terminal has for it ", 5), Node: "clnode271.clemson.cloudlab.us"}
+			run.Nodes[0].Name = run.Verdict.Node
+		}),
 		"ceiling": one(func(run *metrics.Run) {
 			run.Verdict = metrics.Verdict{Check: verdict.Ceiling, Reason: "engine null answers without a store: this is a ceiling, not a result"}
 		}),

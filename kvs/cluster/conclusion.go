@@ -26,7 +26,7 @@ func (l *Launcher) conclude(cfg Config, dir trial.Folder, run metrics.Run, ended
 		return usage(fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason))
 	}
 	text := ""
-	if run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling {
+	if run.Verdict.Valid {
 		text = labLines(run) + "\n"
 		if cfg.Verbose {
 			text += plots.Summary(run) + "\n"
@@ -45,7 +45,11 @@ func (l *Launcher) conclude(cfg Config, dir trial.Folder, run metrics.Run, ended
 		text += fmt.Sprintf("%s\n\n", cfg.Grade.GradeRun(run))
 	}
 	checks, failed := l.check(cfg, dir, run.Verdict)
-	return cmp.Or(finish(l.Stdout, text+checks, verdict.AnswerOf(run), dir, run.Verdict, ended), failed)
+	answer, own := verdict.AnswerOf(run), "store-"+run.Verdict.Node+".log"
+	if _, err := os.Stat(dir.Path(own)); err == nil { // a foreign store has a log of its own
+		answer.Next = strings.Replace(answer.Next, "kvsserver-"+run.Verdict.Node+".log", own, 1)
+	}
+	return cmp.Or(finish(l.Stdout, text+checks, answer, dir, run.Verdict, ended), failed)
 }
 
 // finish prints a result, its answer and its verdict, and returns the error behind the
@@ -114,8 +118,7 @@ func invalid(verdict metrics.Verdict, ended error) error {
 }
 
 // labLines are the labs' lines: the median of each server's seconds in the window, and
-// the total of the clients' verified operations. A ceiling is not called total, so that
-// no script takes it for one.
+// the total of the clients' verified operations.
 func labLines(run metrics.Run) string {
 	var b strings.Builder
 	for _, server := range run.Servers() {
@@ -125,11 +128,7 @@ func labLines(run metrics.Run) string {
 			fmt.Fprintf(&b, "%s median %.0f op/s\n", server.Name, *server.MedianOpsPerS)
 		}
 	}
-	word := "total"
-	if run.Verdict.Check == verdict.Ceiling {
-		word = "ceiling"
-	}
-	fmt.Fprintf(&b, "\n%s %.0f op/s\n", word, run.OpsPerS)
+	fmt.Fprintf(&b, "\ntotal %.0f op/s\n", run.OpsPerS)
 	return b.String()
 }
 
@@ -148,19 +147,17 @@ func soakText(run metrics.Run) string {
 }
 
 // printAnswer prints a result in some eight lines of 80 characters: what it is, what was
-// checked, what limits and what weakens it, where the rest is, and what to do next.
+// checked, what limits and what weakens it, where the rest is, and what to do next. One that is
+// not good has at most mostLines with the verdict, which has the whole of a longer reason.
 func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 	p := painterOf(w)
-	if a.Verdict != "" {
-		colour, head := red, a.Verdict+": "+a.Headline
-		if a.Good {
-			colour, head = green, strings.Join(format.NonEmpty(head, a.Basis), ", ")
-		}
-		fmt.Fprintln(w, p.paint(colour, a.Verdict)+strings.TrimPrefix(format.Wrap(head, 0, 2), a.Verdict))
-	}
+	var rest strings.Builder
 	line := func(name, colour, text string) {
+		if text = format.Wrap(text, answerIndent, answerIndent); !a.Good && (name == "checked" || name == "limit") {
+			text = firstLines(text, 1)
+		}
 		if text != "" {
-			fmt.Fprintf(w, "%s%s%s\n", p.paint(colour, name), strings.Repeat(" ", answerIndent-len(name)), format.Wrap(text, answerIndent, answerIndent))
+			fmt.Fprintf(&rest, "%s%s%s\n", p.paint(colour, name), strings.Repeat(" ", answerIndent-len(name)), text)
 		}
 	}
 	if !a.Good {
@@ -183,7 +180,30 @@ func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 	}
 	line(where, bold, report)
 	line("next", bold, a.Next)
+	if a.Verdict != "" {
+		colour, head := red, a.Verdict+": "+a.Headline
+		if a.Good {
+			colour, head = green, strings.Join(format.NonEmpty(head, a.Basis), ", ")
+		}
+		if head = format.Wrap(head, 0, 2); !a.Good {
+			head = firstLines(head, max(1, mostLines-1-strings.Count(rest.String(), "\n")))
+		}
+		fmt.Fprintln(w, p.paint(colour, a.Verdict)+strings.TrimPrefix(head, a.Verdict))
+	}
+	fmt.Fprint(w, rest.String())
 }
+
+// firstLines cuts a text after some lines.
+func firstLines(text string, most int) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) <= most {
+		return text
+	}
+	return strings.Join(lines[:most], "\n") + " …"
+}
+
+// mostLines are those of a result that is INVALID, on a terminal.
+const mostLines = 6
 
 // answerIndent is the column in which an answer's sentences begin.
 const answerIndent = 9

@@ -63,7 +63,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	run.Verdict = verdict.Judge(&run)
 	if err != nil {
 		run.Verdict = trial.VerdictOf(err)
-		led.Explain(j.stderr, err)
+		led.Explain(j.stderr, err, j.cfg.Verbose)
 	}
 	if run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling {
 		run.Bottleneck = verdict.FindBottleneck(run)
@@ -74,7 +74,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	written := errors.Join(led.SaveViolations(), writeResult(j.dir, run))
 	if err == nil && written != nil {
 		run.Verdict, err = trial.VerdictOf(written), written
-		led.Explain(j.stderr, err)
+		led.Explain(j.stderr, err, j.cfg.Verbose)
 	}
 	return run, err
 }

@@ -202,6 +202,16 @@ func (n *Node) Logf(format string, args ...any) {
 	fmt.Fprintf(n, format+"\n", args...)
 }
 
+// Output passes on a line of a foreign store's program: to a file of its own under a
+// launcher, else to standard output.
+func (n *Node) Output(line string) {
+	if n.Controlled() {
+		_ = n.Send(Event{Event: Output, Text: line}) // as Write
+		return
+	}
+	n.Logf("%s", line)
+}
+
 // dump writes every goroutine's stack to the log, as a crash prints them.
 func (n *Node) dump() {
 	_ = pprof.Lookup("goroutine").WriteTo(n, 2)

@@ -122,7 +122,9 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", p.Name, input.HidePassword(err.Error()))
+	if sent := (sentError{}); !errors.As(err, &sent) {
+		fmt.Fprintf(stderr, "%s: %s\n", p.Name, input.HidePassword(err.Error()))
+	}
 	var usage UsageError
 	if errors.As(err, &usage) {
 		return exitUsage
@@ -172,8 +174,9 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		var usage UsageError
 		var peer PeerError
 		errors.As(err, &peer)
-		// If this fails too, the exit status still shows the error.
-		_ = node.Send(Event{Event: Error, Text: input.HidePassword(err.Error()), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost, Ended: ctx.Err() != nil})
+		if node.Send(Event{Event: Error, Text: input.HidePassword(err.Error()), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost, Ended: ctx.Err() != nil}) == nil {
+			return sentError{err}
+		}
 	}
 	return err
 }
@@ -202,6 +205,12 @@ func (p Program) run(ctx context.Context, node *Node, args []string, token strin
 	defer func() { err = errors.Join(err, stop()) }()
 	return work(ctx, node, token)
 }
+
+// sentError is an error that the launcher knows.
+type sentError struct{ error }
+
+// Unwrap returns the error.
+func (e sentError) Unwrap() error { return e.error }
 
 // helpError carries the text of -help. Except in Main's output, it is a UsageError.
 type helpError string

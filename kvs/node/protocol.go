@@ -115,6 +115,7 @@ const (
 	Drained   = "drained"   // no call of a client's workload is under way; a server counts what follows as the drain's
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
+	Output    = "output"    // Text is one line of the output of a foreign store's program, for its own file
 	Report    = "record"    // Record is one line for the node's .jsonl file
 	Answered  = "answered"  // Answer is the answer to the oldest open question
 	Dumped    = "dumped"    // every goroutine's stack is in the log

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -22,6 +24,7 @@ import (
 // child is the program of a foreign store.
 type child struct {
 	cmd   *exec.Cmd
+	name  string // the target's
 	dir   string // it runs in, and of its own
 	log   childLog
 	ended chan struct{} // closed when it has ended
@@ -35,11 +38,11 @@ const (
 	leftOpen   = time.Second     // for processes of the store's that outlive it to close its output
 )
 
-// startChild starts a program in a fresh folder dir, with its output to logf. The kernel
-// kills it when this process ends, however that happens.
-func startChild(dir string, words []string, logf func(string, ...any)) (*child, error) {
-	c := &child{cmd: exec.Command(words[0], words[1:]...), dir: dir, ended: make(chan struct{})}
-	c.log.logf = logf
+// startChild starts the program of a target in a fresh folder dir, and passes the lines of
+// its output to output. The kernel kills it when this process ends, however that happens.
+func startChild(name, dir string, words []string, output func(line string)) (*child, error) {
+	c := &child{cmd: exec.Command(words[0], words[1:]...), name: name, dir: dir, ended: make(chan struct{})}
+	c.log.output = output
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = dir, &c.log, &c.log, leftOpen
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
@@ -76,7 +79,19 @@ func (c *child) fault() error {
 	if c.err != nil {
 		how = c.err.Error()
 	}
-	return fmt.Errorf("the store (%s) has ended: %s%s", c.cmd.Args[0], how, c.log.end())
+	return fmt.Errorf("the store %s has ended: %s%s", c.name, how, c.said())
+}
+
+// said returns what the program has said about its end: the line that tells, or else the last
+// ones. The target's name stands for the path of its program.
+func (c *child) said() string {
+	text := c.log.telling()
+	for _, word := range c.cmd.Args {
+		if filepath.IsAbs(word) && filepath.Base(word) != word {
+			text = strings.ReplaceAll(text, word, c.name)
+		}
+	}
+	return text
 }
 
 // stop ends the program, and the processes that it has started in its group, and waits
@@ -136,19 +151,24 @@ func childOf(parent int, right func(name string) bool) (pid int, err error) {
 // childLog passes a program's output on, line by line: its beginning at once, its end when
 // the program has ended.
 type childLog struct {
-	logf func(string, ...any)
+	output func(line string)
 
 	mu      sync.Mutex
 	partial []byte      // guarded by mu
 	ends    format.Ends // guarded by mu
+	why     string      // the first line that tells why the program ends; guarded by mu
 	last    []string    // guarded by mu
 }
 
 const (
 	lastLines = 3
 	lastBytes = 120  // of each of these
-	lineBytes = 1000 // longer ones are cut
+	lineBytes = 1000 // longer ones are split
 )
+
+// tells matches a line that tells why a program ends: the first of a crash in Go
+// (runtime/panic.go), and those of package flag and of getopt_long(3) about a wrong option.
+var tells = regexp.MustCompile(`^(panic: |fatal error: |SIG[A-Z]+: )|flag provided but not defined|flag needs an argument|invalid (boolean )?value .* for (flag )?-|(?i:(unrecognized|unrecognised|unknown|invalid|illegal) (option|argument|flag))|option .*requires an argument`)
 
 func (l *childLog) Write(text []byte) (int, error) {
 	l.mu.Lock()
@@ -157,54 +177,58 @@ func (l *childLog) Write(text []byte) (int, error) {
 	for {
 		line, rest, whole := bytes.Cut(l.partial, []byte("\n"))
 		switch {
-		case whole:
-			l.partial = rest
-		case len(l.partial) > lineBytes:
-			line, l.partial = l.partial, nil
-		default:
+		case len(line) > lineBytes:
+			line, rest = l.partial[:lineBytes], l.partial[lineBytes:]
+		case !whole:
 			return len(text), nil
 		}
-		l.add(strings.TrimSpace(string(line[:min(len(line), lineBytes)])))
+		l.partial = rest
+		l.add(string(line))
 	}
 }
 
-// add logs a line.
+// add passes a line on.
 func (l *childLog) add(line string) {
-	if line == "" {
+	l.keep(line)
+	if l.ends.Add(line) {
+		l.output(line)
+	}
+}
+
+// keep keeps what a line may say about the program's end.
+func (l *childLog) keep(line string) {
+	short := format.Label(strings.TrimSpace(line), lastBytes)
+	if short == "" {
 		return
 	}
-	l.last = append(l.last, format.Label(line, lastBytes))
+	if l.why == "" && tells.MatchString(line) {
+		l.why = short
+	}
+	l.last = append(l.last, short)
 	if len(l.last) > lastLines {
 		l.last = l.last[1:]
 	}
-	if l.ends.Add(line) {
-		l.write(line)
-	}
 }
 
-// write writes a line to the node's log. A line there with ops/s in it is a sample
-// (metrics.Interval.Lines).
-func (l *childLog) write(line string) { l.logf("store: %s", strings.ReplaceAll(line, "ops/s", "op/s")) }
-
-// finish writes the end of a long output.
+// finish passes on the end of a long output.
 func (l *childLog) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.ends.Rest() {
-		l.write(line)
+		l.output(line)
 	}
 }
 
-// end returns the last lines.
-func (l *childLog) end() string {
+// telling returns the line that tells why the program ends, or else the last lines.
+func (l *childLog) telling() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.last
-	if line := strings.TrimSpace(string(l.partial)); line != "" {
-		last = append(last, format.Label(line, lastBytes))
-	}
-	if len(last) == 0 {
+	l.keep(string(l.partial))
+	switch {
+	case l.why != "":
+		return ": " + l.why
+	case len(l.last) == 0:
 		return ", without output"
 	}
-	return "; its last output: " + strings.Join(last, " | ")
+	return "; its last output: " + strings.Join(l.last, " | ")
 }

@@ -111,7 +111,7 @@ func (h *host) start() error {
 	}
 	words, err := t.Find(filepath.Dir(program)).Command(p)
 	if err == nil {
-		h.child, err = startChild(p.Dir, h.node.Contained(words), h.node.Logf)
+		h.child, err = startChild(t.Name, p.Dir, h.node.Contained(words), h.node.Output)
 	}
 	if len(h.node.Contained(nil)) > 0 && err == nil {
 		h.child.contained = true
@@ -190,6 +190,9 @@ func (h *host) awaitStore(ctx context.Context) error {
 			h.witness.Before, h.witness.After = counts, counts
 			return nil
 		}
+		if misfit := (*driver.MisfitError)(nil); errors.As(err, &misfit) {
+			return fmt.Errorf("%s: %w", h.config.Target.Name, err)
+		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -198,7 +201,7 @@ func (h *host) awaitStore(ctx context.Context) error {
 		case <-deadline.C:
 			said := ""
 			if h.child != nil {
-				said = h.child.log.end()
+				said = h.child.said()
 			}
 			return fmt.Errorf("%s on %s: %w%s", h.config.Target.Name, h.address, err, said)
 		case <-tell.C:

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -139,7 +140,7 @@ func TestHostSeesAReset(t *testing.T) {
 func TestHostTellsHowAStoreEnds(t *testing.T) {
 	s := hosted(t, "breaks")
 	e := s.next(t, is(node.Error))
-	if want := "has ended: exit status 1; its last output: hello, 12 ops/s | no such setting"; !strings.Contains(e.Text, want) {
+	if want := "the store test has ended: exit status 1; its last output: hello, 12 ops/s | no such setting"; e.Text != want {
 		t.Errorf("error %q, want %q", e.Text, want)
 	}
 
@@ -156,6 +157,62 @@ func TestHostTellsHowAStoreEnds(t *testing.T) {
 	if e := s.next(t, is(node.Error)); !strings.Contains(e.Text, "has ended: signal: killed") || e.Peer != "node0" || !e.Lost {
 		t.Errorf("error %+v", e)
 	}
+}
+
+// What a program says about its end is told by its first line that tells it, with the target's
+// name for its path. All of its output is passed on as it is.
+func TestWhatEndsAStore(t *testing.T) {
+	const crash = "get/s 1\nfatal error: concurrent map writes\n\ngoroutine 21 [running]:\nmain.(*KVService).Put(0x0)\n\t./main.go:18 +0x39\n"
+	program := filepath.Join(t.TempDir(), "store-0")
+	for output, want := range map[string]string{
+		crash: ": fatal error: concurrent map writes",
+		"ops/s 12.00\npanic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\n":       ": panic: runtime error: index out of range [5] with length 3",
+		"flag provided but not defined: -bogus\nUsage of " + program + ":\n  -port string\n    \t (default 8080)\n": ": flag provided but not defined: -bogus",
+		"invalid value \"x\" for flag -port: parse error\nUsage of " + program + ":\n":                              `: invalid value "x" for flag -port: parse error`,
+		program + ": unrecognized option '--bogus'\nIllegal argument \"?\"\n":                                       ": team-7: unrecognized option '--bogus'",
+		"listening\n\x1b[31mno room" + strings.Repeat("!", lineBytes):                                               "; its last output: listening | ?[31mno room" + strings.Repeat("!", lastBytes-13) + "… | " + strings.Repeat("!", 12),
+		"": ", without output",
+	} {
+		var passed strings.Builder
+		script := fmt.Sprintf("%s\nprintf '%%s' \"$1\"\nexit 3\n", "#!/bin/sh")
+		if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c, err := startChild("team-7", t.TempDir(), []string{"sh", program, output}, func(line string) { passed.WriteString(line + "\n") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-c.ended
+		if got := c.fault().Error(); got != "the store team-7 has ended: exit status 3"+want {
+			t.Errorf("%.40q: %s, want %q", output, got, want)
+		}
+		if whole := strings.Contains(output, "!!!"); !whole && passed.String() != output {
+			t.Errorf("%q was passed on as %q", output, &passed)
+		}
+	}
+}
+
+// A server of another form ends the wait for it.
+func TestHostDoesNotWaitForAMisfit(t *testing.T) {
+	row := storeRow
+	row.Open = func(o driver.Options, _ driver.Use) (driver.Driver, error) { return misfitDriver{storeDriver{o}}, nil }
+	run := fmt.Sprintf("%s %s {host} {port} {dir}", os.Args[0], storeWord)
+	began := time.Now()
+	s := leadProgram(t, Program([]driver.Row{row}), "-node", "node0", "-port", "0", "-target", fmt.Sprintf(`{"driver":"test","run":%q}`, run))
+	if e := s.next(t, is(node.Error)); e.Text != "test: it speaks something else" || time.Since(began) > readyWithin {
+		t.Errorf("error %q after %v", e.Text, time.Since(began))
+	}
+}
+
+// misfitDriver meets servers of another form.
+type misfitDriver struct{ storeDriver }
+
+func (d misfitDriver) Counts(ctx context.Context, server int) (metrics.StoreCounts, error) {
+	counts, err := d.storeDriver.Counts(ctx, server)
+	if err == nil {
+		err = &driver.MisfitError{Text: "it speaks something else"}
+	}
+	return counts, err
 }
 
 // A killed host takes the store with it.

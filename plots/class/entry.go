@@ -105,16 +105,20 @@ func (e entry) ScoreFigure() figure.Figure {
 // RoundsFigure is the throughput in each round beside the reference's.
 func (e entry) RoundsFigure() figure.Figure { return chart.RoundsFigure(e.Board.Sweep, e.Row.Entry) }
 
-// Log is the end of the log of a server in the first trial that is not valid; "" if there
-// is none.
+// Log is the end of what a server's store has printed in the first trial that is not valid,
+// or of the server's log; "" if there is none.
 func (e entry) Log() string {
 	if e.Failed == nil {
 		return ""
 	}
 	dir := filepath.Join(e.Board.Dir, e.Failed.Folder)
-	logs, _ := fs.Glob(os.DirFS(dir), "kvsserver-*.log") // the pattern is right
-	if i := slices.Index(logs, "kvsserver-"+e.Failed.Verdict.Node+".log"); i > 0 {
-		logs = logs[i:]
+	var logs []string
+	for _, program := range []string{"store", "kvsserver"} {
+		all, _ := fs.Glob(os.DirFS(dir), program+"-*.log") // the pattern is right
+		if i := slices.Index(all, program+"-"+e.Failed.Verdict.Node+".log"); i > 0 {
+			all = all[i:]
+		}
+		logs = append(logs, all...)
 	}
 	if len(logs) == 0 {
 		return ""

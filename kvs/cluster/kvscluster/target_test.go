@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -145,6 +146,38 @@ func TestTargetsElsewhere(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// refused makes a run that is not VALID, and returns what a terminal shows of it, without the
+// folder's name.
+func refused(t *testing.T, args ...string) (said, out string) {
+	t.Helper()
+	out = t.TempDir()
+	text, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "1"}, args...)...).CombinedOutput()
+	if err == nil {
+		t.Errorf("%v passes", args)
+	}
+	return regexp.MustCompile(`(?m)^logs .*`).ReplaceAllString(string(text), "logs"), filepath.Join(out, "latest")
+}
+
+// A store that ends is told once, by its name and in its own words, and its output is kept as
+// it is. A server that does not speak by HTTP is named in 6 s.
+func TestAStoreEndsInItsOwnWords(t *testing.T) {
+	t.Parallel()
+	const crash = "ops/s 12.00\nfatal error: concurrent map writes\n\ngoroutine 1 [running]:\nmain.(*KVService).Put(0x0)\n\t./main.go:18 +0x39\n"
+	target, err := json.Marshal(map[string]string{"name": "team-7", "driver": "lab", "run": `sh -c 'printf "%s" "$0"; exit 2' "` + crash + `" {port}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, dir := refused(t, "--target", string(target))
+	const want = "INVALID: the store team-7 has ended: exit status 2: fatal error: concurrent map\n  writes (node0)\nlogs\nnext     read store-node0.log; docs/measuring.md explains each check\n" +
+		"verdict INVALID(the store team-7 has ended: exit status 2: fatal error: concurrent map writes, node0)\n"
+	if said != want {
+		t.Errorf("%s\nwant\n%s", said, want)
+	}
+	if log, err := os.ReadFile(filepath.Join(dir, "store-node0.log")); err != nil || string(log) != crash {
+		t.Errorf("log %q, %v", log, err)
+	}
 }
 
 // redisCLI sends a command to a Redis, and returns the answer.

@@ -301,7 +301,7 @@ func (c *Controller) handle(msg message) *plan.Fault {
 // hear is handle for an event. at is the time of its message.
 func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Fault {
 	switch event.Event {
-	case node.Log:
+	case node.Log, node.Output:
 	case node.Report:
 		m.keepRecord(event.Record)
 		if err := c.latency.Add(*event.Record); err != nil {

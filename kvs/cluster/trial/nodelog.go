@@ -18,13 +18,16 @@ import (
 // tailLines is the number of a failing node's last log lines that are printed.
 const tailLines = 20
 
-// nodeLog writes one node's output: lines to its .log, records to its .jsonl. It writes
-// both at once, so that an aborted run keeps them. Safe for concurrent use by the
+// nodeLog writes one node's output: lines to its .log, records to its .jsonl, and what a
+// foreign store's program prints to a file of its own. It writes
+// all at once, so that an aborted run keeps them. Safe for concurrent use by the
 // readers of the node's standard output and standard error.
 type nodeLog struct {
 	mu      sync.Mutex
 	text    *os.File // guarded by mu, as all below
 	records *os.File // the .jsonl
+	store   *os.File // nil before the store's program has printed a line
+	path    string   // of store
 	tail    []string // the last lines, oldest first
 	before  []string // the last lines before the first goroutine's stack; nil without stacks
 	limit   string   // that the program met, as what contains it says; "" for none
@@ -45,7 +48,7 @@ func openNodeLog(f Folder, place plan.Place, stranger bool) (*nodeLog, error) {
 		text.Close()
 		return nil, err
 	}
-	l := &nodeLog{text: text, records: records}
+	l := &nodeLog{text: text, records: records, path: f.Path("store-" + place.Name + ".log")}
 	if stranger {
 		l.ends = new(format.Ends)
 	}
@@ -63,6 +66,23 @@ func (l *nodeLog) close() {
 	}
 	l.text.Close()
 	l.records.Close()
+	l.store.Close() // of none, it does nothing
+}
+
+// output appends a line that a foreign store's program has printed to its file.
+func (l *nodeLog) output(text string) (err error) {
+	if l.ends != nil { // a stranger's node may send it without end
+		return l.line(text)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.store == nil {
+		l.store, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(l.store, text)
+	}
+	return err
 }
 
 // line appends a line to the .log.

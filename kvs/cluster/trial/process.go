@@ -144,6 +144,8 @@ func (m *process) keep(event node.Event) error {
 	switch event.Event {
 	case node.Log:
 		return m.log.line(event.Text)
+	case node.Output:
+		return m.log.output(event.Text)
 	case node.Error:
 		return m.log.line("error: " + event.Text)
 	case node.Report:

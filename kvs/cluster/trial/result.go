@@ -54,15 +54,23 @@ func VerdictOf(err error) metrics.Verdict {
 	return metrics.Verdict{Check: plan.OutsideCheck, Reason: format.OneLine(err.Error())}
 }
 
-// Explain writes every fault, and the last log lines of the node that the verdict
-// names, before its goroutines' stacks. It omits interrupts, failed preflights, which are already reported, and wrong
-// arguments, which are usage errors.
-func (c *Controller) Explain(w io.Writer, ended error) {
+// Explain writes what the verdict on a run that ended leaves out: other faults, and where the
+// stacks of a node's goroutines are. In detail it writes all faults, and the last log lines of
+// the node that the verdict names, before these stacks. It omits interrupts, failed preflights,
+// which are already reported, and wrong arguments, which are usage errors.
+func (c *Controller) Explain(w io.Writer, ended error, detail bool) {
 	var f *plan.Fault
-	if errors.Is(ended, plan.ErrInterrupted) || errors.As(ended, &f) && f.Kind == plan.BadArgs || c.Preflight.Failed() {
+	fault := errors.As(ended, &f)
+	if errors.Is(ended, plan.ErrInterrupted) || fault && f.Kind == plan.BadArgs || c.Preflight.Failed() {
 		return
 	}
-	fmt.Fprintln(w, ended)
+	text := ended.Error()
+	if fault && !detail {
+		text = strings.TrimPrefix(strings.TrimPrefix(text, f.Error()), "\n")
+	}
+	if text != "" && (fault || detail) {
+		fmt.Fprintln(w, text)
+	}
 	node := VerdictOf(ended).Node
 	for _, m := range c.processes {
 		if m.Name != node {
@@ -72,7 +80,7 @@ func (c *Controller) Explain(w io.Writer, ended error) {
 		if name := m.log.text.Name(); stacks {
 			fmt.Fprintf(w, "the stacks of its goroutines are in %s\n", name)
 		}
-		if len(lines) > 0 {
+		if len(lines) > 0 && detail {
 			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n", m.Program(), m.Name)
 			for _, line := range lines { // a stranger's may have bytes that move a terminal's cursor
 				fmt.Fprintln(w, format.Label(strings.ReplaceAll(line, "\t", "    "), mostReason))
