@@ -30,7 +30,6 @@ var elsewhere = []struct{ words, by string }{
 	{"--selftest", "TestQuickSelfTest of kvs/cluster/kvscluster"},
 	{"bin/kvsplot pack", "TestArtifact"},
 	{"rerun", "TestArtifact"},
-	{"--tune apply", "TestTune of kvs/cluster/kvscluster, on no settings of this machine"},
 	{"bin/kvsserver -resp", "TestTools of kvs/server/door"},
 	{"redis-", "TestTools of kvs/server/door"},
 	{"--contain memory", "TestContained of kvs/cluster/kvscluster"},

@@ -1,20 +1,12 @@
 package metrics
 
-import (
-	"fmt"
-
-	"kvlab/metrics/format"
-)
-
 // HostSetting is a setting of a machine on which a run's figures may depend.
 type HostSetting struct {
-	Name   string `json:"name"`            // as sysctl(8) writes it, or descriptors, rings, thp or governor
-	Value  string `json:"value"`           // "" where there is no such setting
-	Want   string `json:"want"`            // the recommended value, which Value meets where they are equal; "" where Value is
-	Source string `json:"source"`          // who recommends it
-	Setter Setter `json:"setter"`          // who can set it
-	Was    string `json:"was,omitempty"`   // before the run set it; "" where it did not
-	Error  string `json:"error,omitempty"` // why the run could not set it
+	Name   string `json:"name"`   // as sysctl(8) writes it, or descriptors, rings, thp or governor
+	Value  string `json:"value"`  // "" where there is no such setting
+	Want   string `json:"want"`   // the recommended value, which Value meets where they are equal; "" where Value is
+	Source string `json:"source"` // who recommends it
+	Setter Setter `json:"setter"` // who can set it
 }
 
 // Setter says who can set a setting of a machine.
@@ -31,17 +23,3 @@ const (
 
 // Meets reports whether a setting has the recommended value, or does not exist.
 func (s HostSetting) Meets() bool { return s.Value == s.Want }
-
-// Tuned says how many settings of machines the run itself has set; "" for none.
-func (p *Preflight) Tuned() string {
-	n := 0
-	if p != nil {
-		for _, m := range p.Machines {
-			n += len(m.Tuned)
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("hosts tuned, %s", format.Plural(n, "setting"))
-}

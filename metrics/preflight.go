@@ -98,14 +98,13 @@ func (p *Preflight) machine(node string) *Machine {
 
 // Machine is one machine of a run. Several nodes may be on it.
 type Machine struct {
-	Nodes       []string      `json:"nodes"`
-	Roles       []Role        `json:"roles"`   // of Nodes, one each
-	Address     string        `json:"address"` // of its first node, on the data network
-	Facts       *Facts        `json:"facts,omitempty"`
-	Tuned       []HostSetting `json:"tuned,omitempty"` // the settings that the run has set, until its end
-	ClockBefore *ClockOffset  `json:"clock_before,omitempty"`
-	ClockAfter  *ClockOffset  `json:"clock_after,omitempty"`  // nil when the run did not come to its end
-	ClockStepS  float64       `json:"clock_step_s,omitempty"` // by how much its wall clock was set forward in between; 0: not at all
+	Nodes       []string     `json:"nodes"`
+	Roles       []Role       `json:"roles"`   // of Nodes, one each
+	Address     string       `json:"address"` // of its first node, on the data network
+	Facts       *Facts       `json:"facts,omitempty"`
+	ClockBefore *ClockOffset `json:"clock_before,omitempty"`
+	ClockAfter  *ClockOffset `json:"clock_after,omitempty"`  // nil when the run did not come to its end
+	ClockStepS  float64      `json:"clock_step_s,omitempty"` // by how much its wall clock was set forward in between; 0: not at all
 }
 
 // Name is that of the machine's first node.
@@ -150,8 +149,7 @@ type Facts struct {
 	FileSystem     string        `json:"file_system"`               // that Folder is on
 	FreeBytes      uint64        `json:"free_bytes"`                // of that file system, for this user
 	Processes      []Process     `json:"processes,omitempty"`       // kvlab's own that ran already
-	Settings       []HostSetting `json:"settings,omitempty"`        // in the run, after Tuned
-	Restored       []string      `json:"restored,omitempty"`        // settings that an earlier run had left, and what became of them
+	Settings       []HostSetting `json:"settings,omitempty"`
 
 	// Traits are properties on which the machine's speed depends and that no run sets, such as
 	// "smt" and "mitigations", by name; Absent where the machine does not show it.

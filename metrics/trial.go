@@ -35,7 +35,6 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		Counting:     run.Counting,
 		Store:        run.Store,
 		Durability:   run.Durability,
-		Tuned:        run.Preflight.Tuned(),
 		Contained:    run.Contained.Class(),
 		Run:          &run,
 	}
@@ -63,7 +62,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 // compared, how its program was contained, and whether the hosts were tuned.
 func (t Trial) Class() string {
 	counts := "counts " + string(cmp.Or(t.Counting, CountsExact))
-	return strings.Join(format.NonEmpty(t.Store.Class(), t.Durability, counts, t.Contained, t.Tuned), ", ")
+	return strings.Join(format.NonEmpty(t.Store.Class(), t.Durability, counts, t.Contained), ", ")
 }
 
 // Stamps are warnings shown beside the verdict of a VALID trial.
@@ -114,7 +113,6 @@ type Trial struct {
 	Counting           Counting       `json:"counts,omitempty"`         // see Run
 	Store              *Store         `json:"store,omitempty"`          // see Run
 	Durability         string         `json:"durability,omitempty"`     // see Run
-	Tuned              string         `json:"tuned,omitempty"`          // see Preflight.Tuned
 	Contained          string         `json:"contained,omitempty"`      // see Containment.Class
 	NonStationary      bool           `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
 	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling

@@ -151,7 +151,7 @@ func TestClassRefusals(t *testing.T) {
 	if _, err := parseArgs([]string{"grade", contained}, "logs", nil, io.Discard); err == nil || !strings.Contains(err.Error(), "class.toml:23: ") {
 		t.Errorf("a wrong limit: %v", err)
 	}
-	if cfg, err := parseArgs([]string{"grade", file, "--nodes", "a,b", "--deadline", "1m", "--tune", "apply"}, "logs", nil, io.Discard); err != nil || !cfg.isSeries() || !cfg.NoCeiling {
+	if cfg, err := parseArgs([]string{"grade", file, "--nodes", "a,b", "--deadline", "1m"}, "logs", nil, io.Discard); err != nil || !cfg.isSeries() || !cfg.NoCeiling {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 }

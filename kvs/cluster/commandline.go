@@ -19,7 +19,6 @@ type argsText struct {
 	server, client string
 	words          []string             // positional
 	given          []experiment.Setting // the programs' flags
-	show           bool                 // --tune show
 }
 
 // parseArgs reads a command line without its program's name. Flags may stand
@@ -44,12 +43,6 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 	}
 	if err := text.apply(&cfg.Spec, programs); err != nil {
 		return cfg, err
-	}
-	switch {
-	case text.show:
-		cfg.Preflight, cfg.ShowSettings = true, true
-	case cfg.Preflight && cfg.Tune:
-		return cfg, errors.New("--preflight excludes --tune apply: it starts nothing; want --tune show")
 	}
 	err = asTyped(cfg.validate(fs), args)
 	if file := cfg.Trials.Class; file != nil && err == nil {

@@ -91,8 +91,15 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	})
 	fs.BoolVar(&cfg.Preflight, "preflight", false, "look at every node and say what stands in the way of a run; start nothing")
 	fs.BoolVar(&cfg.Preflight, "check", false, "the same as --preflight")
+	fs.Func("tune", "show: print the settings of every node's host that decide how fast it is, with recommended values and the commands that set them, and start nothing", func(text string) error {
+		if text != "show" {
+			return errors.New("want show: it prints the commands that set a host")
+		}
+		cfg.Preflight, cfg.ShowSettings = true, true
+		return nil
+	})
 	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
-	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time, and restore the settings of --tune; start nothing")
+	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time; start nothing")
 	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)", atLeast(time.Millisecond))
 	// A minute leaves 54 samples to judge; in less time a leak of 2 % may be noise.
 	parsed(fs, &cfg.Soak, "soak", "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors; at least 1m", atLeast(time.Minute))
@@ -192,13 +199,6 @@ func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
 	parsed(fs, &s.ClientsPerNode, "clients-per-node", "`number` of clients on each node that loads (default 1)", plan.ParseCount)
 	parsed(fs, &s.RestartAt, "restart-at", "this `time`, such as 10s, after the window's start, kill the first server by SIGKILL and start it again on its store: the result shows the time to recovery, and no acknowledged write may be lost; needs an engine on disk with --dir and --sync os or disk, --retry, and a closed loop of gets, puts and read-modify-writes; not in a Slurm job", atLeast(plan.RestartMargin))
 	parsed(fs, &s.ServerCores, "server-cores", "bind each server to these processors, a `list` such as 0-3,8", parseCores)
-	fs.Func("tune", "show: print the settings of every node's host that decide how fast it is, with recommended values, and start nothing; apply: set them on every host, as root, for the length of each trial, and restore them", func(text string) error {
-		s.Tune, t.show = text == "apply", text == "show"
-		if !s.Tune && !t.show {
-			return errors.New("want show or apply")
-		}
-		return nil
-	})
 	fs.Var(&s.Contain, "contain", "contain the servers' programs, or those that --target starts and builds, within `limits` such as "+contain.Form+": what holds where is in docs/cluster.md; this machine's processes get a network of their own")
 	parsed(fs, &s.ClientCores, "client-cores", "bind each client to these processors, a `list` such as 4-7", parseCores)
 }

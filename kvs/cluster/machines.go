@@ -50,8 +50,8 @@ func (l *Launcher) target(at configuration, runner *remote.Runner) preflight.Tar
 	return preflight.Target{Plan: at.plan, Needs: at.plan.Needs(at.settings), Runner: runner, Out: at.cfg.Out, Leave: l.timeouts.Leave}
 }
 
-// reap ends the processes that earlier runs of this user left on the nodes, restores the
-// nodes' settings, and prints both.
+// reap ends the processes that earlier runs of this user left on the nodes, and
+// prints them.
 func (l *Launcher) reap(ctx context.Context, cfg Config) error {
 	found, err := l.nodes(ctx, cfg)
 	if err != nil {

@@ -34,7 +34,6 @@ type job struct {
 	batch   uint64             // see trial.Setup
 	lowered int                // see trial.Setup
 	barrier *trial.Barrier     // with the other trial of a pair; nil for none
-	tuning  *preflight.Tuning  // of the nodes' hosts; nil leaves them
 }
 
 // trial runs a plan once, with new processes and a new load, and always writes the run's
@@ -45,14 +44,6 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	run := j.run
 	run.Started = time.Now()
 	run.Lab, run.Quick = j.cfg.lab(), j.cfg.Quick
-	if j.plan.Tune {
-		j.tuning = new(preflight.Tuning)
-		defer func() {
-			for _, line := range j.tuning.End() {
-				fmt.Fprintln(j.stderr, line)
-			}
-		}()
-	}
 	led, ceiling, err := l.conduct(ctx, j)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // correct even if the wall clock was set
 	led.Fill(&run)
@@ -95,7 +86,6 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)
 	defer cancel()
 	target := l.target(j.configuration, setup.Runner)
-	target.Tuning = j.tuning
 	found, err := preflight.Run(limited, target)
 	if len(found.Machines) > 0 {
 		setup.Preflight = &found
@@ -195,12 +185,8 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 	return l.conclude(r.cfg, dir, run, err)
 }
 
-// fitTogether refuses --together for variants whose warm-ups or windows differ in length, or
-// of which one sets the hosts on which both run.
+// fitTogether refuses --together for variants whose warm-ups or windows differ in length.
 func fitTogether(variants []configuration) error {
-	if variants[0].plan.Tune != variants[1].plan.Tune {
-		return errors.New("--together: --tune apply sets the hosts of both variants: want it in both or none")
-	}
 	var lengths [2][2]time.Duration
 	for i, at := range variants {
 		client := at.settings[metrics.Client]

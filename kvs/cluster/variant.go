@@ -43,13 +43,10 @@ func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec
 	} else if err != nil {
 		return s, from, fmt.Errorf("%w: %s", err, variantForm)
 	}
-	if args.show {
-		return s, from, errors.New("--tune show stands alone: want --tune apply")
-	}
 	return s, from, args.apply(&s, programs)
 }
 
-const variantForm = "a variant has the number of servers and clients, commit:REV, server:REV or server:PATH, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, --tune apply, --contain, and the flags of the programs"
+const variantForm = "a variant has the number of servers and clients, commit:REV, server:REV or server:PATH, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, --contain, and the flags of the programs"
 
 // pairAB rewrites --ab A B to --ab=A --ab=B, because a flag has one value.
 func pairAB(args []string) ([]string, error) {

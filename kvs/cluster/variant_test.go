@@ -65,8 +65,6 @@ func TestABRefusals(t *testing.T) {
 		{[]string{"--ab", "commit:no-such", ""}, "--ab, variant A: commit:no-such: no such commit in "},
 		{[]string{"--ab", "", "--trials 3"}, "--trials: unknown flag (see --help): a variant has "},
 		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
-		{[]string{"--ab", "", "--tune show"}, "--tune show stands alone: want --tune apply"},
-		{[]string{"--ab", "", "--tune apply", "--together"}, "--together: --tune apply sets the hosts of both variants"},
 		{[]string{"--ab", "", "1 2 3 4 5"}, `unexpected word "5"`},
 		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, variant B: kvsclient: -theta 0: want more than 0"},
 		{[]string{"--ab", "", "", "--until", "2%"}, "--ab excludes --until"},

@@ -58,9 +58,6 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	}
 	f.Others = addressesBut(f.Control.Name)
 	host := tune.New("/", f.Data.Name)
-	if f.Restored, err = host.Recover(); err != nil {
-		f.Restored = append(f.Restored, err.Error())
-	}
 	tune.RaiseDescriptors() // as the nodes do
 	f.Settings, f.Traits = host.Settings(), host.Traits()
 	var limit unix.Rlimit

@@ -23,7 +23,7 @@ import (
 
 // Question is the question of a Clock, Facts or Dial command.
 type Question struct {
-	Data   string   `json:"data,omitempty"`   // with Facts and Tune: the node's data address, without a port
+	Data   string   `json:"data,omitempty"`   // with Facts: the node's data address, without a port
 	Route  string   `json:"route,omitempty"`  // with Facts: another node's data address, or ""
 	Listen []string `json:"listen,omitempty"` // with Facts: host:port of the future servers
 	Peers  []string `json:"peers,omitempty"`  // with Dial: host:port where other nodes listen
@@ -44,8 +44,6 @@ type Answer struct {
 	Facts     *metrics.Facts `json:"facts,omitempty"`
 	Listening string         `json:"listening,omitempty"`  // with Facts: where other nodes reach this one
 	DataError string         `json:"data_error,omitempty"` // with Facts: what is wrong with Data or the route to Route
-
-	Settings []metrics.HostSetting `json:"settings,omitempty"` // to Tune: all of them, afterwards
 
 	RTTs []metrics.RTT `json:"rtts,omitempty"` // to Dial: of every peer, in order; the launcher knows its name
 }

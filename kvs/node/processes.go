@@ -15,7 +15,6 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"kvlab/kvs/node/tune"
 	"kvlab/metrics"
 )
 
@@ -75,7 +74,7 @@ func (m machine) reap(folder string, stdout io.Writer) error {
 		id, err := Find(p.PID) // before the program is looked at: the number may be used again
 		words, _ := p.CmdLine()
 		name := program(p, folder)
-		if err != nil || name == "" || len(words) < 3 || !slices.Contains([]string{ControlFlag, TuneFlag, ContainFlag}, words[1]) {
+		if err != nil || name == "" || len(words) < 3 || !slices.Contains([]string{ControlFlag, ContainFlag}, words[1]) {
 			continue
 		}
 		found[id] = fmt.Sprintf("ended %s %s, process %d, started %s", name, words[len(words)-1], p.PID, describe(p).Started.Format(time.DateTime))
@@ -90,18 +89,13 @@ func (m machine) reap(folder string, stdout io.Writer) error {
 		}
 		errs = append(errs, err)
 	}
-	restored, err := tune.New("/", "").Recover()
-	for i, text := range restored {
-		fmt.Fprintf(stdout, "kvlab setting%d %s\n", i, text)
-	}
-	return errors.Join(append(errs, err)...)
+	return errors.Join(errs...)
 }
 
-// answers reports whether a process was started for a launcher's question, or holds the
-// host's settings.
+// answers reports whether a process was started for a launcher's question.
 func answers(p procfs.Proc) bool {
 	words, err := p.CmdLine()
-	return err == nil && len(words) > 1 && (words[1] == ProbeFlag || words[1] == TuneFlag || words[1] == settingsFlag)
+	return err == nil && len(words) > 1 && (words[1] == ProbeFlag || words[1] == settingsFlag)
 }
 
 // listeners are the processes that keep others from listening on an address:

@@ -58,12 +58,11 @@ type Program struct {
 type Work func(ctx context.Context, node *Node, token string) error
 
 // The first arguments with which a launcher starts a program. ControlFlag, for a run,
-// ProbeFlag, for questions about the machine, and TuneFlag, for its settings, have the
-// same protocol; the node's name follows. A list of processes shows which it is.
+// and ProbeFlag, for questions about the machine, have the same protocol; the node's name
+// follows. A list of processes shows which it is.
 const (
 	ControlFlag  = "-control"
 	ProbeFlag    = "-probe"
-	TuneFlag     = "-tune"
 	ContainFlag  = "-contain"  // of the launcher's program, which contains a stranger's
 	ReapFlag     = "-reap"     // see machine.reap
 	signalFlag   = "-signal"   // see SignalWords
@@ -94,8 +93,6 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 	switch alone := len(args) == 1; {
 	case len(args) <= 2 && (first == ControlFlag || first == ProbeFlag):
 		err = controlled(ctx, stdin, stdout, p.work)
-	case len(args) == 2 && first == TuneFlag:
-		err = controlled(ctx, stdin, stdout, hold)
 	case first == settingsFlag:
 		err = p.describe(args[1:], func(f *Flags) any { return f.Values() }, stdout)
 	case alone && first == listFlag:

@@ -73,9 +73,6 @@ const (
 	Clock = "clock" // what time is it?
 	Facts = "facts" // what is this machine?
 	Dial  = "dial"  // how far away are Peers?
-
-	// Only a process that holds a host's settings knows this one, for an Answered event.
-	Tune = "tune" // apply the recommended settings until the launcher is gone
 )
 
 // Command is one line from the launcher to a node.
@@ -93,7 +90,7 @@ type Command struct {
 	Length float64            `json:"length_s,omitempty"` // with Settle: of the window, in seconds
 	Lease  *Lease             `json:"lease,omitempty"`    // with any command
 
-	Question Question `json:"question,omitzero"` // with Facts, Dial and Tune
+	Question Question `json:"question,omitzero"` // with Facts and Dial
 
 	Password string `json:"password,omitempty"` // with Start: of the foreign store, as secret as Token: Args hide it
 

@@ -17,7 +17,7 @@ func (r *Run) Describe() string {
 	if r.Store != nil {
 		parts = append(parts, fmt.Sprintf("%s, counts %s", r.Store.Title(), r.Counting))
 	}
-	parts = append(parts, r.Durability, r.Preflight.Tuned())
+	parts = append(parts, r.Durability)
 	if r.WindowS > 0 {
 		parts = append(parts, fmt.Sprintf("%s s window", format.Tenths(r.WindowS)))
 	}

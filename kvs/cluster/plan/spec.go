@@ -31,7 +31,6 @@ type Spec struct {
 	ClientsPerNode int    // on each node that loads; 0 is 1
 	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
 	ClientCores    string // likewise
-	Tune           bool   // the nodes' hosts have the recommended settings during a trial
 
 	Contain contain.Limits // of the servers' programs; none: they have the rights of the user
 	Hosted  bool           // what is contained is a foreign store's program, which a server starts

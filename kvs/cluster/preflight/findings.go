@@ -44,7 +44,6 @@ var look = map[string]string{
 	"link":     "ip -br link",
 	"clock":    "timedatectl",
 	"rtt":      "ip route",
-	"tune":     "sysctl -a",
 }
 
 // findings assesses the results of a survey.
@@ -95,7 +94,6 @@ func (a *assessment) assess(m *machine) {
 		}
 	}
 	a.resources(m)
-	a.tuned(m)
 }
 
 // network assesses the data network.

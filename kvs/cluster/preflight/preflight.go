@@ -33,7 +33,6 @@ type Target struct {
 	Runner *remote.Runner
 	Out    string        // folder of the run's files
 	Leave  time.Duration // limit for a probe's exit
-	Tuning *Tuning       // holds the machines' recommended settings from Run on; nil leaves them
 }
 
 // Run copies the programs to the plan's machines and checks whether a run may start
@@ -44,9 +43,6 @@ func Run(ctx context.Context, t Target) (metrics.Preflight, error) {
 	s := t.survey()
 	if err := s.blame(t.Runner.Deploy(ctx, t.Plan.Places)); err != nil {
 		return p, err
-	}
-	if t.Tuning != nil {
-		t.Tuning.begin(ctx, s)
 	}
 	rtts, err := s.run(ctx)
 	if err != nil {
@@ -99,9 +95,6 @@ func Report(w io.Writer, p metrics.Preflight) {
 		return
 	}
 	fmt.Fprint(w, Table(p))
-	if slices.ContainsFunc(p.Failures(), func(f metrics.Finding) bool { return f.Fact == "tune" }) {
-		fmt.Fprint(w, Settings(p))
-	}
 }
 
 // minClockStep is the smallest step of a wall clock, in seconds, that is reported:

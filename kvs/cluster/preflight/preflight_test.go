@@ -2,7 +2,6 @@ package preflight
 
 import (
 	"context"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
-	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -62,7 +60,7 @@ func runnerHere(t *testing.T, text string) *remote.Runner {
 }
 
 func TestShiftedClock(t *testing.T) {
-	p, err := startProbe(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server}, node.ProbeFlag)
+	p, err := startProbe(runnerHere(t, shiftedProbe), plan.Place{Role: metrics.Server})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +75,7 @@ func TestShiftedClock(t *testing.T) {
 }
 
 func TestProbeThatEnds(t *testing.T) {
-	p, err := startProbe(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server}, node.ProbeFlag)
+	p, err := startProbe(runnerHere(t, "echo no such thing >&2; exit 3"), plan.Place{Role: metrics.Server})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +140,6 @@ func TestFindings(t *testing.T) {
 			b.Facts.Processes = []metrics.Process{{PID: 7, Orphaned: true}}
 		}, "fail leftover an earlier run has left process 7"},
 		{"other run", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Processes = []metrics.Process{{PID: 7}} }, "warn leftover another run is under way"},
-		{"untuned", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.untuned = errors.New("only root may") }, "fail tune cannot be set: only root may"},
-		{"tuned in part", func(b *machine, _ []metrics.RTT, _ *plan.Needs) {
-			b.tried = []metrics.HostSetting{{Name: "thp", Error: "read-only here"}, {Name: "somaxconn", Was: "1", Value: "2", Want: "2"}}
-		}, "warn tune 1 of its 2 recommended settings could not be set, such as thp: read-only here"},
-		{"restored", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Restored = []string{"somaxconn is 1 again"} }, "warn tune somaxconn is 1 again"},
 		{"no way", func(_ *machine, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].Err = "no route to host" }, "fail rtt cannot reach c over the data network: no route"},
 		{"long way", func(_ *machine, rtts []metrics.RTT, _ *plan.Needs) { rtts[1].US = 20_000 }, "warn rtt is 20.0 ms away from c"},
 	} {
@@ -172,16 +165,27 @@ func TestSettings(t *testing.T) {
 	own := metrics.HostSetting{Name: "net.core.somaxconn", Value: "4096", Want: "65535", Setter: metrics.SetInNamespace, Source: "X"}
 	other, none := own, metrics.HostSetting{Name: "governor", Setter: metrics.SetAbsent, Source: "Y"}
 	other.Value = "65535"
+	huge := metrics.HostSetting{Name: "thp", Value: "madvise", Want: "always", Setter: metrics.SetOnHost, Source: "Z"}
+	fixed := metrics.HostSetting{Name: "vm.swappiness", Value: "60", Want: "10", Setter: metrics.SetByNobody, Source: "Z"}
+	rings := metrics.HostSetting{Name: "rings eth1", Value: "rx 1 tx 1", Want: "rx 8 tx 4", Setter: metrics.SetInNamespace, Source: "Z"}
 	var p metrics.Preflight
 	for i, s := range []metrics.HostSetting{own, other, own} {
 		m := fit(string(rune('a'+i)), metrics.Client)
-		m.Facts.Settings = []metrics.HostSetting{s, none}
+		m.Facts.Settings = []metrics.HostSetting{s, none, huge, fixed, rings}
 		p.Machines = append(p.Machines, m.Machine)
 	}
-	want := `setting             value  recommended  set by     source  nodes
-net.core.somaxconn  4096   65535        namespace  X       a,c
-net.core.somaxconn  65535  as it is     namespace  X       b
-governor            -      -            absent     Y       all
+	want := `setting             value      recommended  set by     source  nodes
+net.core.somaxconn  4096       65535        namespace  X       a,c
+net.core.somaxconn  65535      as it is     namespace  X       b
+governor            -          -            absent     Y       all
+thp                 madvise    always       host       Z       all
+vm.swappiness       60         10           read-only  Z       all
+rings eth1          rx 1 tx 1  rx 8 tx 4    namespace  Z       all
+
+as root on each host, until it boots again (kvlab sets none of them):
+  sysctl -w net.core.somaxconn=65535
+  echo always >/sys/kernel/mm/transparent_hugepage/enabled
+  ethtool -G eth1 rx 8 tx 4
 `
 	if got := Settings(p); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -54,11 +54,10 @@ type reply struct {
 	at  time.Time
 }
 
-// startProbe starts a probe at a place, or with node.TuneFlag a process that holds the
-// settings of its host.
-func startProbe(r *remote.Runner, place plan.Place, flag string) (p *probeClient, err error) {
+// startProbe starts a probe at a place.
+func startProbe(r *remote.Runner, place plan.Place) (p *probeClient, err error) {
 	p = &probeClient{way: r.Way(place.Node), answers: make(chan reply, 16), ended: make(chan struct{}), limit: connectTimeout, silence: probeSilence}
-	if p.cmd, p.stdin, err = r.Start(place, flag, remote.Output{
+	if p.cmd, p.stdin, err = r.Start(place, node.ProbeFlag, remote.Output{
 		Line:  p.take,
 		Error: func(line []byte) error { p.stderr = append(p.stderr, string(line)); return nil },
 		Ended: func(error) { close(p.ended) }, // its exit matters only to an unanswered question

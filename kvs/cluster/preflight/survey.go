@@ -20,14 +20,12 @@ const rttPeers = 16
 type machine struct {
 	metrics.Machine
 	place   plan.Place
-	way     remote.Way            // runs programs there
-	listen  []string              // its servers' listen addresses
-	probe   *probeClient          // nil without a probe
-	reached string                // the address at which other probes reach this one; "" for none or an error
-	err     error                 // why the machine could not be probed
-	dataErr string                // what is wrong with its data address
-	tried   []metrics.HostSetting // with Tuning, all
-	untuned error                 // why its settings could not be set
+	way     remote.Way   // runs programs there
+	listen  []string     // its servers' listen addresses
+	probe   *probeClient // nil without a probe
+	reached string       // the address at which other probes reach this one; "" for none or an error
+	err     error        // why the machine could not be probed
+	dataErr string       // what is wrong with its data address
 }
 
 // survey probes all of a plan's machines concurrently, and leaves no process on them.
@@ -105,7 +103,7 @@ func (s *survey) run(ctx context.Context) ([]metrics.RTT, error) {
 // also shows that the probe runs.
 func (s *survey) begin(ctx context.Context) {
 	s.each(remote.Parallel, func(_ int, m *machine) {
-		if m.probe, m.err = startProbe(s.Runner, m.place, node.ProbeFlag); m.err == nil {
+		if m.probe, m.err = startProbe(s.Runner, m.place); m.err == nil {
 			m.ClockBefore, m.err = m.probe.clock(ctx)
 		}
 	})

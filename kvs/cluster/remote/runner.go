@@ -162,8 +162,8 @@ type Output struct {
 	Ended func(err error)         // of its exit, and of Line or Error at the last line
 }
 
-// Start starts a place's program with node.ControlFlag, node.ProbeFlag or node.TuneFlag and
-// the place's name, and returns its standard input.
+// Start starts a place's program with node.ControlFlag or node.ProbeFlag and the
+// place's name, and returns its standard input.
 func (r *Runner) Start(place plan.Place, flag string, to Output) (*exec.Cmd, io.WriteCloser, error) {
 	words := []string{r.path(r.trusted(place)), flag, place.Name}
 	if flag == node.ControlFlag && r.Contains(place) {

@@ -10,9 +10,7 @@ import (
 // ringSizes are the entries of an interface's receive and transmit rings.
 type ringSizes struct{ rx, tx uint32 }
 
-const ringForm = "rx %d tx %d"
-
-func (r ringSizes) String() string { return fmt.Sprintf(ringForm, r.rx, r.tx) }
+func (r ringSizes) String() string { return fmt.Sprintf("rx %d tx %d", r.rx, r.tx) }
 
 // ringParam is the kernel's struct ethtool_ringparam (include/uapi/linux/ethtool.h).
 type ringParam struct {
@@ -31,21 +29,6 @@ func rings(name string) (now, most ringSizes, err error) {
 		return now, most, err
 	}
 	return ringSizes{p.rx[0], p.tx}, ringSizes{p.rxMost[0], p.txMost}, nil
-}
-
-// setRings sets the sizes of an interface's rings, in the form of their String. The link
-// may be down for some seconds.
-func setRings(name, value string) error {
-	var want ringSizes
-	if _, err := fmt.Sscanf(value, ringForm, &want.rx, &want.tx); err != nil {
-		return fmt.Errorf("sizes of rings %q: %w", value, err)
-	}
-	p := ringParam{command: unix.ETHTOOL_GRINGPARAM}
-	if err := p.call(name); err != nil {
-		return err
-	}
-	p.command, p.rx[0], p.tx = unix.ETHTOOL_SRINGPARAM, want.rx, want.tx
-	return p.call(name)
 }
 
 // call makes the request of SIOCETHTOOL that p is about an interface (netdevice(7)).

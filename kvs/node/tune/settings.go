@@ -1,10 +1,9 @@
-// Package tune reads the settings of a host that decide how fast it is, sets them for a run
-// to recommended values, and restores them.
+// Package tune reads the settings of a host that decide how fast it is, and names
+// recommended values. It sets none.
 package tune
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,18 +16,15 @@ import (
 )
 
 // Host is a machine, or the part of it that a container or a network namespace shows. Its
-// methods are safe for concurrent use, by several processes too.
+// methods are safe for concurrent use.
 type Host struct {
-	root  string                        // the folder that has proc, sys and run
-	data  string                        // the interface of the data network
-	write func(path, text string) error // a file of a setting
+	root string // the folder that has proc and sys
+	data string // the interface of the data network
 }
 
 // New returns the host whose files are below a root folder: "/" is this machine. data is
 // the name of the data network's interface, whose ring buffers are a setting; "" for none.
-func New(root, data string) Host {
-	return Host{root, data, func(path, text string) error { return os.WriteFile(path, []byte(text), 0o644) }}
-}
+func New(root, data string) Host { return Host{root, data} }
 
 // row is a setting with its recommended value.
 type row struct {
@@ -58,10 +54,7 @@ const (
 	redHat      = "Red Hat, Network Performance Tuning Guide"
 )
 
-const (
-	files   = "proc/sys/"
-	backlog = files + "net/core/netdev_max_backlog"
-)
+const files = "proc/sys/"
 
 // rows are the settings with files. Only the host's own network namespace has those of
 // packets that a processor takes from its devices; the largest socket buffers are
@@ -75,7 +68,7 @@ var rows = []row{
 	{"net.ipv4.tcp_notsent_lowat", files + "net/ipv4/tcp_notsent_lowat", "131072", exactly, metrics.SetInNamespace, network},
 	{"net.core.rmem_max", files + "net/core/rmem_max", "134217728", atLeast, metrics.SetOnHost, embarcadero},
 	{"net.core.wmem_max", files + "net/core/wmem_max", "134217728", atLeast, metrics.SetOnHost, embarcadero},
-	{"net.core.netdev_max_backlog", backlog, "5000", atLeast, metrics.SetOnHost, antCache},
+	{"net.core.netdev_max_backlog", files + "net/core/netdev_max_backlog", "5000", atLeast, metrics.SetOnHost, antCache},
 	{"net.core.netdev_budget", files + "net/core/netdev_budget", "600", atLeast, metrics.SetOnHost, redHat},
 	{"vm.swappiness", files + "vm/swappiness", "10", atMost, metrics.SetOnHost, throughput},
 	{"vm.overcommit_memory", files + "vm/overcommit_memory", "1", exactly, metrics.SetOnHost, antCache},
@@ -83,29 +76,16 @@ var rows = []row{
 	{"governor", "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", "performance", exactly, metrics.SetOnHost, throughput},
 }
 
-// setting is a setting as it is, with its files, or the device that stands for them.
-type setting struct {
-	metrics.HostSetting
-	paths []string
-}
-
 // Settings returns the settings as they are.
 func (h Host) Settings() (all []metrics.HostSetting) {
-	for _, s := range h.settings() {
-		all = append(all, s.HostSetting)
-	}
-	return append(all, descriptors())
-}
-
-func (h Host) settings() (all []setting) {
 	for _, r := range rows {
-		s := setting{HostSetting: metrics.HostSetting{Name: r.name, Source: r.source, Setter: r.setter}}
-		s.paths, _ = filepath.Glob(filepath.Join(h.root, r.path)) // the pattern is right
-		s.Value = h.values(s.paths)
+		s := metrics.HostSetting{Name: r.name, Source: r.source, Setter: r.setter}
+		paths, _ := filepath.Glob(filepath.Join(h.root, r.path)) // the pattern is right
+		s.Value = h.values(paths)
 		switch {
 		case s.Value == "":
 			s.Setter = metrics.SetAbsent
-		case readOnly(s.paths[0]):
+		case readOnly(paths[0]):
 			s.Setter = metrics.SetByNobody
 		}
 		if s.Value != "" {
@@ -113,16 +93,16 @@ func (h Host) settings() (all []setting) {
 		}
 		all = append(all, s)
 	}
-	return append(all, h.rings())
+	return append(all, h.rings(), descriptors())
 }
 
 // rings is the setting of the ring buffers of the data network's interface, of which the
 // largest are recommended.
-func (h Host) rings() setting {
-	s := setting{HostSetting: metrics.HostSetting{Name: "rings", Source: redHat, Setter: metrics.SetAbsent}}
+func (h Host) rings() metrics.HostSetting {
+	s := metrics.HostSetting{Name: "rings", Source: redHat, Setter: metrics.SetAbsent}
 	if now, most, err := rings(h.data); err == nil {
 		s.Name += " " + h.data
-		s.Value, s.Want, s.Setter, s.paths = now.String(), most.String(), metrics.SetInNamespace, []string{device + h.data}
+		s.Value, s.Want, s.Setter = now.String(), most.String(), metrics.SetInNamespace
 	}
 	return s
 }
@@ -162,16 +142,9 @@ func readOnly(path string) bool {
 	return err != nil || info.Mode().Perm()&0o200 == 0 || errors.Is(unix.Access(path, unix.W_OK), unix.EROFS)
 }
 
-// device precedes an interface's name in the path of its ring buffers.
-const device = "device:"
-
-// get returns the value of a path: words separated by single spaces, or the word in
+// get returns the value of a file: words separated by single spaces, or the word in
 // brackets, if there is one.
 func get(path string) (string, error) {
-	if name, ok := strings.CutPrefix(path, device); ok {
-		now, _, err := rings(name)
-		return now.String(), err
-	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
@@ -183,29 +156,6 @@ func get(path string) (string, error) {
 		}
 	}
 	return strings.Join(words, " "), nil
-}
-
-// set sets the value of a path, and reads it back.
-func (h Host) set(path, value string) (now string, err error) {
-	if name, ok := strings.CutPrefix(path, device); ok {
-		err = setRings(name, value)
-	} else {
-		err = h.write(path, value)
-	}
-	if err != nil {
-		return "", err
-	}
-	return get(path)
-}
-
-// ownsHost reports whether the settings of the whole host are this machine's to set: it is
-// no container and no network namespace, whose end would take the journal along.
-// The first pid namespace has this number (PID_NS_INIT_INO in the kernel's
-// include/uapi/linux/nsfs.h).
-func (h Host) ownsHost() bool {
-	pids, _ := os.Readlink(filepath.Join(h.root, "proc/self/ns/pid"))
-	_, err := os.Stat(filepath.Join(h.root, backlog))
-	return pids == "pid:[4026531836]" && !errors.Is(err, fs.ErrNotExist)
 }
 
 // leastDescriptors is the recommended limit of a process's open files.
