@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,24 +125,17 @@ func (t *Table) addSecond(id string, record metrics.Record) {
 	}
 }
 
-// Write writes the tables into a folder, which it makes when missing: a file for each, or
-// one of OpenMetrics text. It prints the files' names on said.
-func (t Tables) Write(dir, form string, said io.Writer) error {
+// Write writes the tables into a folder, which it makes when missing: a CSV file for each. It
+// prints the files' names on said.
+func (t Tables) Write(dir string, said io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	files := map[string]func(io.Writer) error{"openmetrics.txt": t.OpenMetrics}
-	if form == "csv" {
-		files = make(map[string]func(io.Writer) error)
-		for _, table := range t {
-			files[table.Name+".csv"] = table.CSV
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join(dir, name)
+	for _, table := range t {
+		path := filepath.Join(dir, table.Name+".csv")
 		file, err := os.Create(path)
 		if err == nil {
-			err = errors.Join(files[name](file), file.Close())
+			err = errors.Join(table.CSV(file), file.Close())
 		}
 		if err != nil {
 			return err

@@ -149,9 +149,8 @@ func draw(load func(dirs ...string) (plots.Drawing, error), dirs []string, out s
 // the folders.
 func exported(args []string, stdout, _ io.Writer) error {
 	flags := newFlags()
-	form := flags.String("format", "csv", "csv or openmetrics")
 	out := flags.String("out", "", "write all tables into this `folder`; it is made when missing")
-	name := flags.String("table", export.Names[0], "the table of -format csv that goes to standard output: "+strings.Join(export.Names, ", "))
+	name := flags.String("table", export.Names[0], "the table that goes to standard output: "+strings.Join(export.Names, ", "))
 	dirs, err := parse(flags, args, stdout)
 	if err != nil {
 		return err
@@ -160,8 +159,6 @@ func exported(args []string, stdout, _ io.Writer) error {
 	switch {
 	case len(dirs) == 0:
 		return usageError{errors.New("no run folder named: want kvsplot export RUN [RUN ...], for example kvsplot export --table seconds logs/latest")}
-	case *form != "csv" && *form != "openmetrics":
-		return usageError{fmt.Errorf("--format %q: want csv or openmetrics", *form)}
 	case table < 0:
 		return usageError{fmt.Errorf("--table %q: want %s", *name, strings.Join(export.Names, ", "))}
 	}
@@ -170,11 +167,9 @@ func exported(args []string, stdout, _ io.Writer) error {
 	case err != nil:
 		return usageError{err}
 	case *out != "":
-		return tables.Write(*out, *form, stdout)
-	case *form == "csv":
-		return tables[table].CSV(stdout)
+		return tables.Write(*out, stdout)
 	}
-	return tables.OpenMetrics(stdout)
+	return tables[table].CSV(stdout)
 }
 
 // pack packs a run's folder with the source of its programs, of the checkout that this program
