@@ -235,14 +235,17 @@ func writeStudy(t *testing.T, dir string) {
 }
 
 // writeClass gives a folder the class that docs/grading.md shows, with a submission of each
-// kind: a store, one that is nothing, and one that came late.
+// kind: a course server, one that is nothing, and one that came late.
 func writeClass(t *testing.T, dir string) {
 	t.Helper()
-	store := bytes.Replace(shown(t, "docs/targets.md"), []byte("../team-7"), []byte("../../../team-7"), 1)
-	for name, text := range map[string][]byte{
-		"class.toml": shown(t, "docs/grading.md"), "subs/bob/store.toml": store, "subs/alice/notes.txt": nil, "late/team-7/notes.txt": nil,
+	files := map[string][]byte{
+		"class.toml": shown(t, "docs/grading.md"), "subs/alice/notes.txt": nil,
 		"export.csv": []byte("Student,ID,SIS User ID,SIS Login ID,Section,KV lab 2 (1234)\n"), "worksheet.csv": []byte("Identifier,Grade\n"),
-	} {
+	}
+	for _, team := range []string{"handout", "subs/bob", "late/team-7"} {
+		files[team+"/go.mod"], files[team+"/server/main.go"] = []byte("module team\n"), []byte(labtest.Source)
+	}
+	for name, text := range files {
 		file := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644)); err != nil {
 			t.Fatal(err)

@@ -81,6 +81,11 @@ build() {
 
 main() {
   local go
+  # A checkout that cannot be written to has its programs elsewhere.
+  if [ -n "${KVLAB_BIN:-}" ]; then
+    [ -x "$KVLAB_BIN/kvscluster" ] || { say "KVLAB_BIN: $KVLAB_BIN has no kvscluster; in a copy of the checkout, type ./run-cluster.sh --version, and name its bin folder"; exit 2; }
+    KVLAB_ROOT=$root exec "$KVLAB_BIN/kvscluster" "$@"
+  fi
   go=$(find_go) || { install_go && go=$(find_go); } || explain_go
   (build "$go") || { say "the build failed"; exit 1; }
   # --ab commit:REV builds other programs.

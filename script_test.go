@@ -39,6 +39,30 @@ func TestScriptWithoutHome(t *testing.T) {
 	}
 }
 
+// A checkout that nobody can write to takes its programs from the folder KVLAB_BIN.
+func TestScriptWithPrograms(t *testing.T) {
+	bin := t.TempDir()
+	run := func() (string, error) {
+		cmd := exec.Command("bash", "run-cluster.sh", "--help")
+		cmd.Env = append(os.Environ(), "KVLAB_BIN="+bin, "PATH=/usr/bin:/bin") // without Go
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if said, err := run(); err == nil || said != "run-cluster.sh: KVLAB_BIN: "+bin+" has no kvscluster; in a copy of the checkout, type ./run-cluster.sh --version, and name its bin folder\n" {
+		t.Errorf("an empty folder: %v, %q", err, said)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "kvscluster"), []byte("#!/bin/sh\necho ran \"$1\" of \"$KVLAB_ROOT\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := run(); err != nil || said != "ran --help of "+root+"\n" {
+		t.Errorf("%v, %q", err, said)
+	}
+}
+
 // On another system run-cluster.sh says in one line, before it looks for anything, where it runs.
 func TestScriptElsewhere(t *testing.T) {
 	for _, system := range []string{"Darwin", "FreeBSD", "MINGW64_NT-10.0"} {

@@ -163,7 +163,7 @@ func TestAnswers(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var out strings.Builder
 	p := newProgress(&out)
-	p.begin(1, 4, 10*time.Second)
+	p.begin(1, 4, "", 10*time.Second)
 	p99 := 12300.0
 	status := trial.Status{Phase: "window 3/5 s", Left: 2 * time.Second, OpsPerS: 7.04e6, P99: &p99}
 	if got, want := p.text(status, p.trial.Add(5*time.Second)), " 12 %  35s to go  7.04M ops/s  p99 12.3 ms  trial 1/4, window 3/5 s"; got != want {
@@ -182,6 +182,10 @@ func TestProgress(t *testing.T) {
 	p.show(status)
 	if strings.Count(out.String(), "\n") != 1 || strings.ContainsAny(out.String(), "\r\x1b") {
 		t.Errorf("plain progress %q", out.String())
+	}
+	p.label = "round 2, team-7"
+	if got, want := p.text(status, p.trial.Add(5*time.Second)), " 12 %  35s to go  round 2, team-7  7.04M ops/s  p99 12.3 ms  window 3/5 s"; got != want {
+		t.Errorf("progress of a class %q, want %q", got, want)
 	}
 	out.Reset()
 	p.width = 40

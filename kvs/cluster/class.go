@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 // whatever the reference has.
 func (s *series) planClass(ctx context.Context) error {
 	file := s.cfg.Trials.Class
-	graded, err := file.Class(s.cfg.Trials.Only, func(args string) error {
+	graded, err := file.Class(s.cfg.Trials.Only, s.cfg.Trials.CheckOne, func(args string) error {
 		_, _, err := applyVariant(args, s.cfg.Spec, s.launcher.flags)
 		return err
 	})
@@ -43,7 +44,7 @@ func (s *series) planClass(ctx context.Context) error {
 		case err != nil && i == 0:
 			return err
 		case err != nil:
-			why := format.OneLine(errors.Unwrap(err).Error()) // without the entry's name,
+			why := strings.TrimPrefix(format.OneLine(errors.Unwrap(err).Error()), "--target: ") // without the entry's name,
 			words, _ := input.SplitWords(e.Args)
 			if path := metrics.SourceOf(words).Path(); path != "" {
 				why = strings.TrimPrefix(why, words[0]+": ") // and without its path, which students would see
@@ -61,6 +62,9 @@ func (s *series) planClass(ctx context.Context) error {
 		default:
 			e.Commit, e.Sum = at.server, sums[metrics.Server]
 		}
+	}
+	if broken := graded.Entries[len(graded.Entries)-1].Broken; broken != "" && s.cfg.Trials.CheckOne != "" {
+		return fmt.Errorf("%s does not build: %s", s.cfg.Trials.CheckOne, broken)
 	}
 	s.plan = class.Planned(s.plan, graded)
 	return nil

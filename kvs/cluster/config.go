@@ -61,6 +61,7 @@ type Trials struct {
 	Curve         experiment.Curve // the rates of --curve, the objective of --slo
 	Studies       []study.File     // of --study
 	Class         *class.File      // of --class; nil for none
+	CheckOne      string           // a folder that is checked in place of the class's entries; "" for none
 	Only          string           // the entry of the class that is measured beside the reference; "" for all
 }
 
@@ -127,6 +128,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 		return err
 	})
 	fs.StringVar(&cfg.Trials.Only, "only", "", "with --class: measure this `entry` and the reference alone, such as a store that was submitted again")
+	fs.StringVar(&cfg.Trials.CheckOne, "check-one", "", "with --class: check the store in this `folder` as the class would, in one round beside the reference")
 	cfg.Rerun.flags(fs)
 	cfg.Trials.flags(fs, programs)
 	text.specFlags(fs, &cfg.Spec)

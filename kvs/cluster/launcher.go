@@ -37,6 +37,7 @@ import (
 // Launcher executes runs. Its fields are set before Run is called.
 type Launcher struct {
 	Programs plan.Programs   // of this checkout
+	Bin      string          // the folder of the launcher's own program
 	Root     string          // the checkout: its logs folder is the default of --out
 	SSH      string          // the ssh program, a path or a name on PATH
 	Testbed  nodes.Testbed   // the experiment that this machine is part of
@@ -55,11 +56,11 @@ type Launcher struct {
 	draw      func(dir string) (files []string, err error)
 }
 
-// New returns a Launcher for a checkout at root whose programs were built into
-// its bin folder.
-func New(root string, stdout, stderr io.Writer) *Launcher {
+// New returns a Launcher for a checkout at root whose programs were built into bin.
+func New(root, bin string, stdout, stderr io.Writer) *Launcher {
 	return &Launcher{
-		Programs: plan.ProgramsIn(filepath.Join(root, "bin")),
+		Programs: plan.ProgramsIn(bin),
+		Bin:      bin,
 		Root:     root,
 		Testbed:  nodes.Testbed{Tmcc: "/usr/local/etc/emulab/tmcc", GeniGet: "geni-get"},
 		SSH:      "ssh",

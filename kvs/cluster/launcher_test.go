@@ -74,7 +74,7 @@ func newTrial(t testing.TB) *testRun {
 // fakeLauncher is the real launcher over fake nodes.
 func fakeLauncher(root string, stdout, stderr io.Writer) *Launcher {
 	program := os.Getenv(programVariable)
-	l := New(root, stdout, stderr)
+	l := New(root, filepath.Join(root, "bin"), stdout, stderr)
 	l.Programs = plan.Programs{metrics.Server: program, metrics.Client: program}
 	l.Testbed = nodes.Testbed{Tmcc: "/nonexistent/tmcc", GeniGet: "/nonexistent/geni-get"}
 	l.Slurm = nodes.Slurm{}

@@ -27,6 +27,7 @@ type progress struct {
 	began  time.Time
 	number int           // of the trial under way, from 1
 	of     int           // trials in all; 0: not known
+	label  string        // what the trial under way is for; may be empty
 	each   time.Duration // the expected length of a trial
 	trial  time.Time     // when the trial under way began
 	made   int           // trials that have ended since began
@@ -55,9 +56,9 @@ func (p *progress) remove() {
 	}
 }
 
-// begin says that trial number of some begins, and how long one takes until the first has
-// ended.
-func (p *progress) begin(number, of int, each time.Duration) {
+// begin says that trial number of some begins, what for, and how long one takes until the
+// first has ended.
+func (p *progress) begin(number, of int, label string, each time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -66,7 +67,7 @@ func (p *progress) begin(number, of int, each time.Duration) {
 	} else {
 		p.began = now
 	}
-	p.number, p.of, p.each, p.trial = number, of, each, now
+	p.number, p.of, p.label, p.each, p.trial = number, of, label, each, now
 }
 
 // end says that a number of trials have ended, and removes the progress from the terminal.
@@ -94,6 +95,7 @@ func (p *progress) show(s trial.Status) {
 }
 
 // text is the line: " 42 %  1m10s to go  7.04M ops/s  p99 12.3 ms  trial 3/12, window 12/30 s".
+// A trial's label, such as "round 2, team-7", stands in place of its numbers.
 func (p *progress) text(s trial.Status, now time.Time) string {
 	left := max(p.each-now.Sub(p.trial), s.Left, time.Second)
 	left += p.each * time.Duration(max(p.of-p.number, 0))
@@ -106,6 +108,9 @@ func (p *progress) text(s trial.Status, now time.Time) string {
 		trials = fmt.Sprintf("trial %d/%d", p.number, p.of)
 	case p.of == 0: // the result decides how many follow
 		parts, trials = nil, fmt.Sprintf("trial %d", p.number)
+	}
+	if p.label != "" {
+		parts, trials = append(parts, p.label), ""
 	}
 	if s.OpsPerS > 0 {
 		parts = append(parts, format.Count(s.OpsPerS)+" ops/s")

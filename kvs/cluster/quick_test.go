@@ -30,7 +30,7 @@ func TestQuickRun(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	launcher := New(t.TempDir(), &out, &out)
+	launcher := New(t.TempDir(), "", &out, &out)
 	launcher.Programs = plan.Programs{} // it asks no program
 	if err := launcher.Run(context.Background(), []string{"--version"}); err != nil || !strings.HasPrefix(out.String(), "kvscluster "+build.Version+" (") || !strings.HasSuffix(out.String(), ") "+runtime.Version()+"\n") {
 		t.Errorf("%v, output %q", err, out.String())

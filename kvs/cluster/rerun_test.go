@@ -58,7 +58,7 @@ func TestRerun(t *testing.T) {
 // The words of a rerun are those of the recorded command, without what holds only where it
 // was given.
 func TestRerunWords(t *testing.T) {
-	l := New(t.TempDir(), io.Discard, io.Discard)
+	l := New(t.TempDir(), "", io.Discard, io.Discard)
 	l.flags = testFlags
 	record := func(sweep bool, variants []metrics.Variant, words ...string) string {
 		dir := t.TempDir()
@@ -102,7 +102,7 @@ func TestRerunWords(t *testing.T) {
 
 // A wrong rerun is refused with the right form.
 func TestRerunMistakes(t *testing.T) {
-	l := New(t.TempDir(), io.Discard, io.Discard)
+	l := New(t.TempDir(), "", io.Discard, io.Discard)
 	l.flags = testFlags
 	empty, class, soak := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, err := range []error{

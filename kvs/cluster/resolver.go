@@ -151,7 +151,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 func (r *resolver) supply(at *configuration) {
 	if !at.cfg.Contain.None() {
 		at.programs = maps.Clone(at.programs)
-		at.programs[plan.Launcher] = filepath.Join(r.launcher.Root, "bin", plan.Program(plan.Launcher))
+		at.programs[plan.Launcher] = filepath.Join(r.launcher.Bin, plan.Program(plan.Launcher))
 	}
 }
 

@@ -68,9 +68,7 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	}
 	defer lock.Release()
 	s.kind = s.experiment()
-	if e, ok := s.kind.(interface{ Missing() string }); ok {
-		fmt.Fprint(s.launcher.Stdout, e.Missing())
-	}
+	s.sayMissing()
 	s.announce(done, known)
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return s.make(ctx, done, group)
@@ -195,7 +193,15 @@ func (s *series) dryRun(known []configuration) error {
 			return err
 		}
 	}
+	s.sayMissing()
 	return nil
+}
+
+// sayMissing prints what of an experiment cannot be measured.
+func (s *series) sayMissing() {
+	if e, ok := s.kind.(interface{ Missing() string }); ok {
+		fmt.Fprint(s.launcher.Stdout, e.Missing())
+	}
 }
 
 // resumes reports whether an interrupted experiment can go on: its plan is then in its
@@ -237,7 +243,11 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 		t.window = max(secs, time.Duration(metrics.SharedWindow(done, secs.Seconds())*float64(time.Second)))
 		if len(trials) == 0 {
 			t.show = s.launcher.progress.show
-			s.launcher.progress.begin(p.Number, p.Of, at.expected())
+			label := ""
+			if s.plan.Class != nil {
+				label = p.Label // the team, which a number does not tell
+			}
+			s.launcher.progress.begin(p.Number, p.Of, label, at.expected())
 		}
 		if err := t.dir.Clear(); err != nil {
 			return done, err

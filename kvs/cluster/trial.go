@@ -171,7 +171,7 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 	if err != nil {
 		return usage(err)
 	}
-	l.progress.begin(1, 1, at.expected())
+	l.progress.begin(1, 1, "", at.expected())
 	runs, errs := l.runGroup(ctx, []job{{
 		configuration: at, dir: dir, stderr: l.progress, show: l.progress.show, first: true,
 		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Command: commandLine(args)},

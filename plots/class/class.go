@@ -4,9 +4,11 @@
 package class
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -30,7 +32,7 @@ func Files(s *folder.Sweep) (files []report.File, err error) {
 		return nil, err
 	}
 	files = []report.File{{Name: "leaderboard.html", Text: page}, {Name: "grades.csv", Text: b.grades()}}
-	if s.Standings.Void != "" {
+	if s.Standings.Void != "" && b.Class.Gradebook != nil {
 		err = fmt.Errorf("no grades: %s", s.Standings.Void)
 	}
 	for _, r := range b.Rows {
@@ -48,7 +50,7 @@ func Files(s *folder.Sweep) (files []report.File, err error) {
 				return nil, unmade
 			}
 			files = append(files, report.File{Name: folder + "results.json", Text: results})
-		case b.Standings.Void == "" && !r.Reference:
+		case b.Standings.Void == "" && !r.Reference && b.Class.Gradebook != nil:
 			err = errors.Join(err, fmt.Errorf("no grade for %q: its score is %s, and the class wants ±%s %%: give the class a larger budget, and --resume", format.Label(r.Entry, 60), r.Worth(), format.Tenths(b.Class.Precision)))
 		}
 	}
@@ -214,7 +216,8 @@ func (b *board) State() string {
 
 // Continue is the command that makes the rounds that are left.
 func (b *board) Continue() string {
-	return format.CommandLine([]string{"./run-cluster.sh", "--resume", "logs/" + b.ID})
+	dir, err := filepath.EvalSymlinks(b.Dir) // logs/latest may be another evening's tomorrow
+	return format.CommandLine([]string{"./run-cluster.sh", "--resume", cmp.Or(map[bool]string{true: dir}[err == nil], b.Dir)})
 }
 
 // Sample is a run that has the class's work: the first that is valid, of the reference if

@@ -78,6 +78,18 @@ func (e entry) Advice() string {
 	return verdict.Advice(e.Row.Verdict)
 }
 
+// Try is the command by which the entry's author measures it as the class does.
+func (e entry) Try() string {
+	file, from := "class.toml", e.Row.Of.From
+	if i := slices.Index(e.Board.Command, "grade"); i >= 0 && i+1 < len(e.Board.Command) {
+		file = filepath.Base(e.Board.Command[i+1])
+	}
+	if filepath.Ext(from) == ".toml" {
+		from = filepath.Dir(from)
+	}
+	return format.CommandLine([]string{"./run-cluster.sh", "grade", file, "--check-one", filepath.Base(from)})
+}
+
 // Lines are what the compiler said. The launcher keeps them in one line, with bars between
 // them.
 func (e entry) Lines() string { return strings.ReplaceAll(e.Row.Of.Broken, " | ", "\n") }

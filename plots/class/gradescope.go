@@ -46,7 +46,7 @@ func (e entry) gradescope() ([]byte, error) {
 		if r.Of.Broken != "" {
 			reason = "" // the lines say it
 		}
-		gates.Status, gates.Output = "failed", strings.Join(format.NonEmpty(reason, e.Advice(), e.Lines(), e.Log()), "\n\n")
+		gates.Status, gates.Output = "failed", strings.Join(format.NonEmpty(reason, e.Advice(), "To measure it as here: "+e.Try(), e.Lines(), e.Log()), "\n\n")
 	}
 	speed := test{Name: "Throughput over that of the reference", Status: "passed", Score: &r.Grade, MaxScore: full, Output: strings.Join(format.NonEmpty(r.Worth(), e.Ratio()), ", ")}
 	if !r.Measured() {

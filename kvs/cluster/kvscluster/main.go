@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -26,7 +27,9 @@ func main() {
 		fmt.Fprintf(os.Stderr, "run-cluster.sh: find the programs: %v\n", err)
 		os.Exit(1)
 	}
-	launcher := cluster.New(filepath.Dir(filepath.Dir(executable)), os.Stdout, os.Stderr)
+	bin := filepath.Dir(executable)
+	root := cmp.Or(os.Getenv("KVLAB_ROOT"), filepath.Dir(bin)) // run-cluster.sh sets it with KVLAB_BIN
+	launcher := cluster.New(root, bin, os.Stdout, os.Stderr)
 	ctx, force := interrupts()
 	launcher.Force = force
 	os.Exit(cluster.ExitStatus(launcher.Run(ctx, os.Args[1:])))

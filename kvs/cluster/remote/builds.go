@@ -132,9 +132,16 @@ func (b *Builds) Store(ctx context.Context, t target.Target, s Stranger) (path s
 		if words, err = t.BuildCommand(path); err != nil {
 			return "", err
 		}
-		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-		cmd.Dir = t.Dir
-		_, err = nodes.Output(cmd)
+		ctx, cancel := withinLimit(ctx)
+		defer cancel()
+		var said lastBytes
+		cmd := buildCommand(ctx, words)
+		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = t.Dir, &said, &said, nodes.LeaveDelay
+		if err = cmd.Run(); ctx.Err() != nil {
+			err = context.Cause(ctx)
+		} else if err != nil {
+			err = cmp.Or(said.lines(), err)
+		}
 	} else {
 		err = s.build(ctx, t.Dir, path, t.BuildCommand)
 	}

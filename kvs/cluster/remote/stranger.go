@@ -30,10 +30,10 @@ type Stranger struct {
 }
 
 const (
-	buildLimit = 10 * time.Minute
-	mostBuilt  = 1e9      // bytes of a program
-	mostSpoken = 64 << 10 // bytes of a compiler's messages that are kept
-	saidLines  = 3        // of them, in an error
+	buildLimit = 3 * time.Minute // kvlab's server takes 40 s on two processors, with nothing cached
+	mostBuilt  = 1e9             // bytes of a program
+	mostSpoken = 64 << 10        // bytes of a compiler's messages that are kept
+	saidLines  = 5               // of them, in an error
 )
 
 // Checkout builds the server of another checkout, once, and returns its commit and the
@@ -120,7 +120,7 @@ cat "$TMPDIR/built"`
 // leads nowhere. A contained build keeps nothing that it compiles. With -trimpath it finds the
 // standard library in Go's cache, where run-cluster.sh has compiled it.
 func (s Stranger) build(ctx context.Context, source, path string, command func(to string) ([]string, error)) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("the build takes longer than %s", buildLimit))
+	ctx, cancel := withinLimit(ctx)
 	defer cancel()
 	asked := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), "env", "GOROOT", "GOMODCACHE", "GOCACHE")
 	asked.Dir = s.Root
@@ -153,7 +153,20 @@ func (s Stranger) build(ctx context.Context, source, path string, command func(t
 	if !s.Limits.None() {
 		line = contain.Box{Limits: s.Limits.ForBuild(), Alone: true, Read: []string{goroot, modules}, Over: []string{cache}}.Command(s.Container, line...)
 	}
-	return convert(ctx, os.DirFS(source), path, exec.CommandContext(ctx, line[0], line[1:]...))
+	return convert(ctx, os.DirFS(source), path, buildCommand(ctx, line))
+}
+
+// withinLimit returns the context of a build.
+func withinLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("the build takes longer than %s", buildLimit))
+}
+
+// buildCommand is a command that ends with ctx, and with it all that it has started.
+func buildCommand(ctx context.Context, words []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
 }
 
 // convert runs a command that reads a folder as a tar file and writes a program, for which
@@ -164,7 +177,7 @@ func convert(ctx context.Context, source fs.FS, path string, cmd *exec.Cmd) (err
 		return err
 	}
 	defer func() { err = cmp.Or(err, program.Chmod(0o755), program.Close()) }()
-	var said firstBytes
+	var said lastBytes
 	cmd.Stderr, cmd.WaitDelay = &said, nodes.LeaveDelay
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -199,25 +212,32 @@ func convert(ctx context.Context, source fs.FS, path string, cmd *exec.Cmd) (err
 	return cmp.Or(unpacked, err, unread)
 }
 
-// firstBytes keeps the beginning of what is written.
-type firstBytes struct{ text []byte }
+// lastBytes keeps the end of what is written.
+type lastBytes struct{ text []byte }
 
-func (f *firstBytes) Write(p []byte) (int, error) {
-	f.text = append(f.text, p[:min(len(p), mostSpoken-len(f.text))]...)
+func (l *lastBytes) Write(p []byte) (int, error) {
+	if l.text = append(l.text, p...); len(l.text) > 2*mostSpoken {
+		l.text = append([]byte(nil), l.text[len(l.text)-mostSpoken:]...)
+	}
 	return len(p), nil
 }
 
-// lines is an error with the first lines, without those that only name a package; nil
-// without any.
-func (f *firstBytes) lines() error {
+// lines is an error with the last lines, without those that only name a package or count
+// errors; nil without any.
+func (l *lastBytes) lines() error {
 	var kept []string
-	for line := range strings.Lines(string(f.text)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "# ") && len(kept) < saidLines {
+	for line := range strings.Lines(string(l.text)) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "# ") && line != "too many errors" {
 			kept = append(kept, line)
 		}
 	}
 	if len(kept) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(kept, " | "))
+	text := strings.Join(kept[max(0, len(kept)-saidLines):], " | ")
+	if strings.Contains(text, "disabled by GOPROXY=off") {
+		text += ` | builds are offline: for a module of kvlab's go.mod, type "go mod download" in kvlab's checkout`
+	}
+	return errors.New(text)
 }

@@ -66,30 +66,32 @@ func (f *File) settle() error {
 	}
 	given, names := f.given(), map[string]string{strings.ToLower(f.Reference.Name): "the reference"}
 	var all []Entry
+	var wrong error
 	for _, e := range f.Entries {
 		found, err := []Entry{e}, error(nil)
 		if e.Pattern != "" {
 			found, err = f.match(e, given)
 		}
 		for i := range found {
-			if err == nil {
-				err = f.complete(&found[i], false)
-			}
-			if err == nil {
+			unfit := f.complete(&found[i], false)
+			if unfit == nil {
 				key := strings.ToLower(found[i].Name) // some file systems do not tell the cases apart
 				if other := names[key]; other != "" {
-					err = fmt.Errorf("the name %s is that of %s too: give one of them another name", found[i].Name, other)
+					unfit = fmt.Errorf("the name %s is that of %s too: give one of them another name", found[i].Name, other)
 				}
 				names[key] = cmp.Or(found[i].from(), found[i].Name)
 			}
+			if unfit != nil {
+				wrong = errors.Join(wrong, fmt.Errorf("%s: %w", e.where, unfit))
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", e.where, err)
+		if err != nil { // it has found nothing
+			wrong = errors.Join(wrong, fmt.Errorf("%s: %w", e.where, err))
 		}
 		all = append(all, found...)
 	}
 	f.Entries = all
-	return nil
+	return wrong
 }
 
 // given are the folders of all entries that are no pattern.

@@ -143,6 +143,20 @@ func disturbs(trials map[string][]metrics.Trial) bool {
 	return least < disturbed && most >= least+disturbed
 }
 
+// of is how many trials there are when the evening may end: at the next look, or with the
+// budget. made is the number of trials so far.
+func (e *evening) of(made int) int {
+	rounds, class := 0, e.plan.Class // after the one under way
+	if at := slices.IndexFunc(class.Looks, func(look int) bool { return look > len(e.kept) }); at >= 0 {
+		rounds = class.Looks[at] - len(e.kept) - 1
+	}
+	if spent := e.spent(1, e.complete); class.BudgetS > 0 && spent > 0 {
+		each := spent / float64(e.complete)
+		rounds = min(rounds, max(0, int((class.BudgetS-spent)/each)-1))
+	}
+	return made + len(e.left) + rounds*len(e.active())
+}
+
 // close ends a round: it notes whether it counts, the trials that failed, and whether the
 // evening ends. What a store alone can have done counts in a round that is dropped, too.
 func (e *evening) close() {
@@ -211,7 +225,7 @@ func (e *evening) fault(t metrics.Trial) metrics.Verdict {
 		return t.Verdict
 	}
 	for _, r := range verdict.AnswerOf(*t.Run).Reservations {
-		if !slices.Contains(append(class.Allow, verdict.Crowded, verdict.Drifted, metrics.Leftover), r.Name) { // no fault of the entry
+		if !slices.Contains(class.Allow, r.Name) && !verdict.OfMachine(*t.Run, r) {
 			return metrics.Verdict{Check: verdict.Weakened, Reason: fmt.Sprintf("the reservation %s, which the class does not allow: %s", r.Name, r.Text)}
 		}
 	}

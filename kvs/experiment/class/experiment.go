@@ -24,10 +24,12 @@ type Experiment struct {
 func (e Experiment) Next(done []metrics.Trial) ([]experiment.Group, error) {
 	specs := e.Specs()
 	var groups []experiment.Group
-	for _, p := range eveningOf(e.Plan, done).left {
+	evening := eveningOf(e.Plan, done)
+	of := evening.of(len(done))
+	for _, p := range evening.left {
 		name := metrics.PointName(e.Plan.Knobs, p.Point)
 		at := slices.IndexFunc(specs, func(s experiment.Spec) bool { return s.Name == name })
-		groups = append(groups, experiment.Group{{PlannedTrial: p, Label: fmt.Sprintf("round %d, %s", p.Round, p.Point[0]), Spec: specs[at]}})
+		groups = append(groups, experiment.Group{{PlannedTrial: p, Of: of, Label: fmt.Sprintf("round %d, %s", p.Round, p.Point[0]), Spec: specs[at]}})
 	}
 	return groups, nil
 }
@@ -43,7 +45,7 @@ func (e Experiment) Missing() string {
 	return b.String()
 }
 
-// Outline returns who is measured, for how long, and who is not, for --dry-run.
+// Outline returns who is measured and for how long, for --dry-run.
 func (e Experiment) Outline() string {
 	class, round := e.Plan.Class, time.Duration(0)
 	for _, spec := range e.Specs() {
@@ -55,7 +57,7 @@ func (e Experiment) Outline() string {
 	if class.BudgetS > 0 {
 		text += fmt.Sprintf(", or after %.0f minutes, which is some %.0f rounds", class.BudgetS/60, class.BudgetS/round.Seconds())
 	}
-	return text + "\n" + e.Missing()
+	return text + "\n"
 }
 
 // Files are those of a sweep and the standings.
@@ -79,17 +81,29 @@ func (e Experiment) Conclude(done []metrics.Trial, err error) (string, metrics.V
 }
 
 func (e Experiment) verdict(done []metrics.Trial) metrics.Verdict {
-	evening := eveningOf(e.Plan, done)
-	if evening.out(e.Plan.Class.Reference) {
-		return metrics.Verdict{Reason: evening.ended}
+	s := Decide(e.Plan, done)
+	if s.Void != "" {
+		return metrics.Verdict{Reason: s.Void}
+	}
+	for _, entry := range s.Entries {
+		if e.one() && !entry.Verdict.Valid {
+			return entry.Verdict
+		}
 	}
 	return metrics.Verdict{Valid: true}
 }
 
+// one reports whether the class is one folder in one round, which its author checks.
+func (e Experiment) one() bool { return len(e.Plan.Class.Looks) == 1 }
+
 // Answer is the answer of a class.
 func (e Experiment) Answer(done []metrics.Trial) verdict.Answer {
 	if v := e.verdict(done); !v.Valid {
-		return verdict.AnswerOf(metrics.Run{Verdict: v})
+		a := verdict.AnswerOf(metrics.Run{Verdict: v})
+		if v.Check != "" {
+			a.Next = verdict.Advice(v)
+		}
+		return a
 	}
 	s, ranked, invalid := Decide(e.Plan, done), 0, 0
 	for _, entry := range s.Entries {
@@ -107,7 +121,10 @@ func (e Experiment) Answer(done []metrics.Trial) verdict.Answer {
 		a.Basis += fmt.Sprintf("; %s more, which other processes disturbed, %s for no entry", format.Plural(len(s.Dropped), "round"), map[bool]string{true: "counts", false: "count"}[len(s.Dropped) == 1])
 	}
 	a.Next = "measure a resubmission: the same command with --only NAME"
-	if s.Deciding == 0 {
+	switch {
+	case e.one():
+		a.Headline, a.Next = "the class would measure this store", "one round is no grade: the class measures several"
+	case s.Deciding == 0:
 		a.Basis += ", and these are too few to tell anybody apart"
 	}
 	return a

@@ -28,7 +28,7 @@ type File struct {
 	Budget    duration           `toml:"budget"`    // such as 90m: no round begins that would end later; 0 is no limit
 	Work      Work               `toml:"work"`      // of every entry
 	Reference Entry              `toml:"reference"` // what the others are compared with; its name is reference without the key
-	Entries   []Entry            `toml:"entry"`     // since Read, without patterns
+	Entries   []Entry            `toml:"entry"`     // since Class, without patterns
 	Target    *target.Target     `toml:"target"`    // how the folder of each checkout is built and started; nil: it is kvlab's own, or has a store.toml
 	Drivers   []string           `toml:"drivers"`   // that the entries' own target files may name; without the key lab alone
 	Gates     Gates              `toml:"gates"`
@@ -106,7 +106,7 @@ func (s *step) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q: want a ratio to the reference and per cent, from 0 to 100, as in 0.5x 60 %%", text)
 }
 
-// Read reads a class file, and finds the folders of its patterns. Errors name file and line,
+// Read reads a class file, but not yet the folders of its entries. Errors name file and line,
 // and the right form.
 func Read(path string) (*File, error) {
 	f := new(File)
@@ -128,7 +128,7 @@ func Read(path string) (*File, error) {
 	for i := range f.Entries {
 		f.Entries[i].where = where("entry", i)
 	}
-	return f, f.settle()
+	return f, nil
 }
 
 // check returns the first mistake outside of the entries, and in which table it is.

@@ -52,6 +52,42 @@ func write(t *testing.T, text string, folders ...string) string {
 
 func accept(string) error { return nil }
 
+// read reads a file, and finds its folders.
+func read(path string) (*File, error) {
+	f, err := Read(path)
+	if err == nil {
+		err = f.settle()
+	}
+	return f, err
+}
+
+// With a folder, that is checked in place of the entries, which need not be there.
+func TestCheckOne(t *testing.T) {
+	path := write(t, "title = \"T\"\n[reference]\n[[entry]]\npattern = \"subs/*\"\n"+rest, "mine:store.toml", "half")
+	for folder, broken := range map[string]bool{"mine": false, "half": true} {
+		f, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		graded, err := f.Class("", filepath.Join(filepath.Dir(path), folder), accept)
+		if err != nil || len(graded.Entries) != 2 || graded.Entries[1].Name != folder || (graded.Entries[1].Broken != "") != broken || !slices.Equal(graded.Looks, []int{1}) {
+			t.Errorf("%s: %+v, %v", folder, graded, err)
+		}
+	}
+	f, _ := Read(path)
+	if _, err := f.Class("", "/none/here", accept); err == nil || err.Error() != path+`: checkout "/none/here": no such folder` {
+		t.Error(err)
+	}
+}
+
+// One mistake does not hide the others.
+func TestAllMistakes(t *testing.T) {
+	_, err := read(write(t, "title = \"T\"\n[reference]\n[[entry]]\npattern = \"subs/*\"\n[[entry]]\ncheckout = \"none\"\n"+rest, "subs/🙂", "subs/☃", "subs/a b", "subs/a-b"))
+	if err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("%v, want four lines", err)
+	}
+}
+
 // A mistake is an error that names the line, and the right form.
 func TestFileErrors(t *testing.T) {
 	const head = "title = \"T\"\n[reference]\n" // entries begin in line 3
@@ -86,7 +122,7 @@ func TestFileErrors(t *testing.T) {
 		strings.Replace(head, "]\n", "]\npattern = \"*\"\n", 1) + "[[entry]]\nrevision = \"v1\"\n" + rest: ":2: pattern: the reference is one entry",
 	} {
 		path := write(t, text)
-		_, err := Read(path)
+		_, err := read(path)
 		if err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s\n%v, want one line with %q", text, err, want)
 		}
@@ -97,11 +133,11 @@ func TestFileErrors(t *testing.T) {
 func TestFolderNames(t *testing.T) {
 	path := write(t, "title = \"T\"\n[reference]\nrevision = \"HEAD\"\n[[entry]]\npattern = \"../*/subs/*\"\n[[entry]]\nname = \"smile\"\ncheckout = \"subs/🙂\"\n"+rest,
 		"subs/alice:go.mod", "subs/it's \"Bob\" & co:go.mod", "subs/Zoë 🙂 $(id):store.toml", "subs/-rf:go.mod", "subs/...x:go.mod", "subs/🙂:go.mod", "subs/empty", "subs/"+strings.Repeat("long", 20)+":go.mod")
-	f, err := Read(path)
+	f, err := read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	graded, err := f.Class("", accept)
+	graded, err := f.Class("", "", accept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +174,7 @@ func TestFolderNames(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(filepath.Dir(path), "subs", name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", folder, err, want)
 		}
 	}
@@ -179,7 +215,7 @@ func TestSubmissions(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(subs, "bob.ZIP"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Read(path)
+	f, err := read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,11 +259,11 @@ func TestTemplate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f, err := Read(path)
+		f, err := read(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		graded, err := f.Class("", accept)
+		graded, err := f.Class("", "", accept)
 		if err != nil || len(graded.Entries) != 4 {
 			t.Fatalf("%+v, %v", graded, err)
 		}
@@ -249,7 +285,7 @@ func TestTemplate(t *testing.T) {
 		{"build =", "biuld =", "unknown key target.biuld; did you mean build?"},
 		{`build = "go build -o {bin} ./server"` + "\n" + `run = "{bin} -port {port}"`, `servers = ["a:1"]`, ":16: want build and run"},
 	} {
-		if _, err := Read(write(t, text+strings.Replace(template, wrong.old, wrong.new, 1), "handout/src", "subs/alice/src")); err == nil || !strings.Contains(err.Error(), wrong.want) {
+		if _, err := read(write(t, text+strings.Replace(template, wrong.old, wrong.new, 1), "handout/src", "subs/alice/src")); err == nil || !strings.Contains(err.Error(), wrong.want) {
 			t.Errorf("%s: %v, want %q", wrong.new, err, wrong.want)
 		}
 	}
@@ -257,11 +293,11 @@ func TestTemplate(t *testing.T) {
 
 // The shipped example is a class. Flags come in the order in which the later wins.
 func TestExample(t *testing.T) {
-	f, err := Read("example/class.toml")
+	f, err := read("example/class.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	graded, err := f.Class("slab", accept)
+	graded, err := f.Class("slab", "", accept)
 	if err != nil || len(graded.Entries) != 2 || graded.MemoryMB != 2000 || graded.BudgetS != 1800 || len(graded.Score) != 3 {
 		t.Fatalf("%+v, %v", graded, err)
 	}
@@ -269,10 +305,10 @@ func TestExample(t *testing.T) {
 	if got := graded.Entries[1].Args; got != want {
 		t.Errorf("args %q, want %q", got, want)
 	}
-	if _, err := f.Class("slap", accept); err == nil || !strings.HasSuffix(err.Error(), "has no such entry; did you mean slab?") {
+	if _, err := f.Class("slap", "", accept); err == nil || !strings.HasSuffix(err.Error(), "has no such entry; did you mean slab?") {
 		t.Errorf("--only slap: %v", err)
 	}
-	_, err = f.Class("", func(args string) error {
+	_, err = f.Class("", "", func(args string) error {
 		if strings.Contains(args, "mutex") {
 			return fmt.Errorf("no %s", "mutex")
 		}

@@ -2,6 +2,7 @@ package class
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -22,9 +23,23 @@ const (
 // alpha: who looks after every round is wrong more often.
 var looks = []int{6, 10, 16, 24}
 
-// Class returns the entries of a file, the reference first. With only, it has that entry
-// and the reference alone. check returns what is wrong with an entry's launcher flags.
-func (f *File) Class(only string, check func(args string) error) (metrics.Class, error) {
+// Class returns the entries of a file, the reference first, after it has looked for their
+// folders. With only, it has that entry and the reference alone; with folder, that folder in
+// place of the file's entries, for one round. check returns what is wrong with an entry's
+// launcher flags.
+func (f *File) Class(only, folder string, check func(args string) error) (metrics.Class, error) {
+	looks := looks
+	if folder != "" {
+		looks = []int{1}
+		path, err := filepath.Abs(folder)
+		if err != nil {
+			return metrics.Class{}, err
+		}
+		f.Entries = []Entry{f.submitted(path, path, Entry{where: f.Path})}
+	}
+	if err := f.settle(); err != nil {
+		return metrics.Class{}, err
+	}
 	class := metrics.Class{
 		Title: f.Title, Reference: f.Reference.Name, Alpha: alpha, Looks: looks, Equal: equal,
 		Precision: f.Score.Precision,
