@@ -46,6 +46,8 @@ type PeerCounts struct {
 	Load   Counts `json:"load,omitzero"`  // of them, those of the load; a client's peers only
 	Audit  Counts `json:"audit,omitzero"` // of them, those of the final audit; a client's peers only
 
+	Sessions []Sessions `json:"sessions,omitempty"` // a server's peers: their connections, one element for each Protocol
+
 	Unknown    Counts    `json:"unknown,omitzero"`     // a client's peers: operations whose outcome is unknown, as the server's process ended before it answered and another took its place; not in Counts
 	FirstReply time.Time `json:"first_reply,omitzero"` // a client's peers: when that other process first replied, by the clock of Record.Time
 

@@ -55,7 +55,7 @@ func (n *network) dial(ctx context.Context, server, lane int) (*wire.Client, wir
 	n.mu.Unlock()
 	w := o.Options
 	w.Placement = service.Placement{Server: server, Servers: len(o.Hosts), Router: n.use.Router, Owners: n.use.Owners}
-	w.Shared, w.KnownInstance, w.Kinds = n.use.Shared, instance, n.use.Kinds
+	w.Shared, w.KnownInstance, w.Kinds, w.Lane = n.use.Shared, instance, n.use.Kinds, lane
 	if o.Retry {
 		w.Retried, w.Replaced = n.retried, func() { n.replaced(server) }
 		w.Session = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}

@@ -17,6 +17,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
+	"kvlab/metrics"
 	"kvlab/metrics/input"
 	"kvlab/workload"
 	"kvlab/workload/size"
@@ -172,15 +173,9 @@ func (c Config) pairs() int {
 // than Batch was before.
 func (c *Config) LowerBatch() { c.Batch = max(1, c.Batch/c.pairs()) }
 
-// connWorkers is the number of workers that share a connection by default when calls
-// are small. With 64 workers, one operation per call and two cores, 1, 2, 4, 8 and 64
-// connections reach 3.4, 3.8, 3.9, 3.7 and 1 times the throughput of 64. Fewer
-// connections have a shorter tail but use fewer cores.
-const connWorkers = 16
-
 // Conns is the number of connections to every server; the workers share them in turn.
 // -connections sets it. By default every worker has its own. With -batch auto, or if a
-// batch and its reply are small enough for a combined write, connWorkers share one.
+// batch and its reply are small enough for a combined write, metrics.ConnWorkers share one.
 func (c Config) Conns() int {
 	switch {
 	case c.Transport == driver.InProcess:
@@ -188,7 +183,7 @@ func (c Config) Conns() int {
 	case c.Connections > 0:
 		return c.Connections
 	case c.AutoBatch || c.Batch <= driver.MaxGroup/c.perOp()/c.pairs():
-		return (c.Workers + connWorkers - 1) / connWorkers
+		return (c.Workers + metrics.ConnWorkers - 1) / metrics.ConnWorkers
 	}
 	return c.Workers
 }

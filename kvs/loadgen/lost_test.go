@@ -160,7 +160,7 @@ func killedRun(t *testing.T, c Config, old bool) metrics.Run {
 			seen = server.Seen(s, before, samples[i])
 		}
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: []string{"server0", "server1"}[i], Role: metrics.Server, Summary: &metrics.Summary{
-			Total: applied, Peers: []metrics.PeerCounts{{Peer: c.Node, Counts: applied}}, Seen: seen,
+			Total: applied, Peers: server.Peers(s), Seen: seen,
 		}})
 	}
 	run.Restart = &metrics.Restart{Server: "server0", Reported: reported, Unreported: metrics.Counts{Gets: 2000, Puts: 2000, ReadModifyWrites: 2000}}

@@ -246,7 +246,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	for i, s := range stores {
 		applied := s.service.Counts()[c.Node]
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{
-			Total: applied, Peers: []metrics.PeerCounts{{Peer: c.Node, Counts: applied}},
+			Total: applied, Peers: server.Peers(s.service),
 			Seen: server.Seen(s.service, before[i], window[i]),
 		}})
 	}
@@ -374,7 +374,8 @@ func TestVerifyNone(t *testing.T) {
 // flagsOf are the flags of a run's work, as the launcher records them.
 func flagsOf(c Config) map[string]string {
 	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix, "inflight": fmt.Sprint(c.InFlight), "value-size": c.ValueSize.String(), "key-size": c.KeySize.String(),
-		"batch": fmt.Sprint(c.Batch), "arrivals": c.Arrivals, "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup), "cache": c.Cached.String()}
+		"batch": fmt.Sprint(c.Batch), "arrivals": c.Arrivals, "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup), "cache": c.Cached.String(),
+		"codec": c.Codec, "connections": fmt.Sprint(c.Connections), "crc": fmt.Sprint(c.CRC), "retry": fmt.Sprint(c.Retry)}
 	if c.AutoBatch {
 		flags["batch"] = "auto"
 	}

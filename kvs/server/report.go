@@ -42,9 +42,7 @@ func (s *server) summarize() error {
 	summary := s.reporter.Window()
 	summary.Total, summary.Seen = s.counts(), Seen(s.service, s.before, s.window)
 	summary.Opening, summary.Closing = s.opening, s.closing
-	for peer, counts := range s.service.Counts() {
-		summary.Peers = append(summary.Peers, metrics.PeerCounts{Peer: peer, Counts: counts})
-	}
+	summary.Peers = Peers(s.service)
 	if strange := s.service.Strangers(); s.strangers {
 		summary.Strangers = &strange
 		s.node.Logf("applied %d operations of strangers at the RESP door: %s", strange.Ops(), strange.KindText())
@@ -53,13 +51,21 @@ func (s *server) summarize() error {
 		summary.Retries = &metrics.Retries{Remembered: calls}
 		s.node.Logf("clients reconnected %d times; %d repeated calls were answered from the reply cache", connections, calls)
 	}
-	slices.SortFunc(summary.Peers, func(a, b metrics.PeerCounts) int { return strings.Compare(a.Peer, b.Peer) })
 	s.node.Logf("applied %d operations: %s; %d hit, %d missed", summary.Total.Ops(),
 		summary.Total.KindText(), summary.Total.Hits, summary.Total.Misses)
 	if summary.WindowLengthS > 0 {
 		fmt.Fprint(s.node, summary.Usage.Text("SERVER"))
 	}
 	return s.node.Report(metrics.Record{Summary: &summary})
+}
+
+// Peers returns what a server applied for each of its clients, in the order of their names.
+func Peers(service *service.Service) (peers []metrics.PeerCounts) {
+	for peer, counts := range service.Counts() {
+		peers = append(peers, metrics.PeerCounts{Peer: peer, Counts: counts, Sessions: service.Sessions(peer)})
+	}
+	slices.SortFunc(peers, func(a, b metrics.PeerCounts) int { return strings.Compare(a.Peer, b.Peer) })
+	return peers
 }
 
 // enter begins a phase. No sample of operations spans the window's edges.

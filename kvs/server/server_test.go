@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -135,8 +135,11 @@ func TestServerUnderLauncher(t *testing.T) {
 	if s.intervals != summary.Total {
 		t.Errorf("the intervals sum to %+v, the summary to %+v", s.intervals, summary.Total)
 	}
-	wantPeers := []metrics.PeerCounts{{Peer: "node1", Counts: metrics.Counts{Puts: 4, Calls: 4}}, {Peer: "node2", Counts: metrics.Counts{Puts: 5, Calls: 5}}}
-	if e.Record.Node != "node0" || e.Record.Role != metrics.Server || summary.Total.Puts != 9 || !slices.Equal(summary.Peers, wantPeers) {
+	plain := func(ops uint64) []metrics.Sessions {
+		return []metrics.Sessions{{Protocol: metrics.Protocol{Codec: "binary"}, Ops: []uint64{ops}}}
+	}
+	wantPeers := []metrics.PeerCounts{{Peer: "node1", Counts: metrics.Counts{Puts: 4, Calls: 4}, Sessions: plain(4)}, {Peer: "node2", Counts: metrics.Counts{Puts: 5, Calls: 5}, Sessions: plain(5)}}
+	if e.Record.Node != "node0" || e.Record.Role != metrics.Server || summary.Total.Puts != 9 || !reflect.DeepEqual(summary.Peers, wantPeers) {
 		t.Errorf("%s %s: total %+v, peers %+v", e.Record.Node, e.Record.Role, summary.Total, summary.Peers)
 	}
 	if summary.InWindow != wantPeers[1].Counts || summary.WindowLengthS <= 0 || summary.Usage.DataInterface != "lo" {

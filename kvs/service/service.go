@@ -34,13 +34,14 @@ type Service struct {
 	conns    map[*Conn]bool             // open; guarded by mu
 	closed   map[string]metrics.Counts  // by peer, of closed connections; guarded by mu
 	strange  metrics.Counts             // of strangers' closed connections; guarded by mu
+	lanes    map[lane]uint64            // operations of closed connections; guarded by mu
 	sessions map[sessionKey]*replyCache // guarded by mu
 }
 
 // New returns a service over engine.
 func New(engine kvs.Engine) *Service {
 	name := rand.Text()
-	s := &Service{engine: engine, instance: name, process: name, conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, sessions: map[sessionKey]*replyCache{}}
+	s := &Service{engine: engine, instance: name, process: name, conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, lanes: map[lane]uint64{}, sessions: map[sessionKey]*replyCache{}}
 	s.durable, _ = engine.(kvs.Durable)
 	s.sample.Store(new(Sample))
 	return s
@@ -123,6 +124,11 @@ type Conn struct {
 	peer     string
 	stranger bool
 
+	// Lane is the peer's number for the connection, below MaxLanes, and Protocol what both
+	// ends agreed on. They are set before the first call.
+	Lane     int
+	Protocol metrics.Protocol
+
 	// Dedup makes replies send a repeated value once. It is set before the first
 	// call.
 	Dedup bool
@@ -153,7 +159,9 @@ func (c *Conn) Close() {
 			s.strange = s.strange.Add(c.counts())
 			return
 		}
-		s.closed[c.peer] = s.closed[c.peer].Add(c.counts())
+		done := c.counts()
+		s.closed[c.peer] = s.closed[c.peer].Add(done)
+		s.lanes[c.lane()] += done.Ops()
 		if c.cache != nil {
 			s.detach(c)
 		}

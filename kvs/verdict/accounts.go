@@ -100,6 +100,7 @@ func (run *judged) serverLacks(node metrics.RunNode) string {
 	sampled := run.Restart == nil && run.expected.cells != nil
 	return lacks([]account{
 		{s.Seen == nil, "what it saw of its operations"},
+		{run.Restart == nil && slices.ContainsFunc(s.Peers, func(p metrics.PeerCounts) bool { return p.Counts.Calls > 0 && len(p.Sessions) == 0 }), "the connections of its clients"},
 		{run.Restart == nil && (!marked(s.Opening) || !marked(s.Closing)), "its counts when the window began and ended"},
 		{sampled && s.Seen != nil && len(s.Seen.Groups) != len(run.expected.cells[0]), "its operations by groups of keys"},
 		{sampled && s.Seen != nil && s.Seen.Keys == nil, "its operations by key"},

@@ -47,6 +47,7 @@ var checks = []Check{
 	{"store-counts", "a foreign store's own counters say that it executes what the clients verify", counted, checkExecuted},
 	{"workers", "every operation that a worker draws is done once, and no two workers draw the same", drawn, checkWorkers},
 	{"scans", "every scan asks each server once", "A scan must return the keys in order, each once, and none may be missing: look at where it begins, at its limit, and at writes while it runs.", checkScans},
+	{"sessions", "a client has the connections that its flags ask for, with their protocol, and each carries the operations of its workers", drawn, checkSessions},
 	{"load", "every record is loaded and read back, and the servers hold what was loaded and inserted", lost, checkLoad},
 	{"mix", "each kind has its share of the operations", drawn, checkMix},
 	{"keys", "each server and each group of keys has its share of the operations", drawn, checkKeys},

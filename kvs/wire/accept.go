@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs/service"
+	"kvlab/metrics"
 )
 
 // Conn is a client's connection on a server, after the handshake. Next and Reply
@@ -65,6 +66,10 @@ func (c *Conn) attach(o Options, client Hello, service *service.Service) error {
 		c.Service, err = service.Attach(client.Node, client.Session, func() { c.socket.Close() })
 	} else {
 		c.Service = service.Open(client.Node)
+	}
+	if err == nil {
+		c.Service.Lane = client.Lane
+		c.Service.Protocol = metrics.Protocol{Codec: client.Codec, CRC: client.CRC, Dedup: client.Dedup, Retry: client.Retry, Cache: client.Cache, TLS: o.TLS != nil}
 	}
 	return err
 }

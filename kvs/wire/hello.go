@@ -40,7 +40,7 @@ import (
 // it changes, the store was opened again, and the replies to the client's pending calls are
 // lost. Their outcome is unknown, and the server expects the calls after them.
 const (
-	protocol         = 7
+	protocol         = 8
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10 // bytes of one message
 )
@@ -188,6 +188,8 @@ func (o Options) objection(h message) error {
 		return fmt.Errorf("the server (%s) has one value for all keys, which -dedup would send once: its replies would not have the right size", o.Node)
 	case h.Cache && o.Unversioned != nil:
 		return fmt.Errorf("the server (%s): -cache: %w", o.Node, o.Unversioned)
+	case h.Lane < 0 || h.Lane >= service.MaxLanes:
+		return fmt.Errorf("the client's connection has the number %d; want 0 to %d", h.Lane, service.MaxLanes-1)
 	case len(h.Nonce) < 16:
 		return errors.New("the client's nonce is too short")
 	}

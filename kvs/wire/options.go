@@ -20,6 +20,7 @@ type Hello struct {
 
 	// Of a client.
 	Features
+	Lane      int               `json:"number,omitzero"` // the connection's, among the client's to this server; see service.Conn
 	Session   service.Session   `json:"lane,omitzero"`   // with Retry; Dial sets Connection, Next, Unanswered and Process
 	Placement service.Placement `json:"shards,omitzero"` // how it spreads the keys
 	Kinds     []kvs.Kind        `json:"kinds,omitempty"` // of its operations

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire/faultproxy"
+	"kvlab/metrics"
 )
 
 // again counts reconnects, and the calls that they send again.
@@ -28,7 +30,7 @@ func (a *again) add(calls int, _ error) {
 func sessionOptions(number, window int) Options {
 	options := binaryOptions
 	options.Retried, options.Retry = new(again).add, true
-	options.CallTimeout = time.Minute
+	options.CallTimeout, options.Lane = time.Minute, number
 	options.Session = service.Session{Client: "0123456789abcdef", Number: number, Window: window, Keep: time.Minute}
 	return options
 }
@@ -164,6 +166,15 @@ func TestSessionApplyOnce(t *testing.T) {
 		client.Close()
 	}
 	poll(t, "a session outlives its client", func() bool { return s.service.Conns() == 0 })
+	carried := make([]uint64, lanes)
+	for i, c := range counters {
+		for version := range c.version {
+			carried[i/sharers] += uint64(1 + version%5) // see send
+		}
+	}
+	if got := s.service.Sessions(binaryOptions.Node); len(got) != 1 || got[0].Protocol != (metrics.Protocol{Codec: "binary", CRC: true, Retry: true}) || !slices.Equal(got[0].Ops, carried) {
+		t.Errorf("the connections, with those that replaced them, carried %+v, want %d", got, carried)
+	}
 	checkCounters(t, s, counters, batches)
 	connections, remembered := s.service.Retries()
 	t.Logf("%d batches: %d connections broke, %d calls were sent again, %d answered from the cache", batches,

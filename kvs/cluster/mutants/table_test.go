@@ -16,6 +16,8 @@ const (
 	round       = "kvs/loadgen/round.go"
 	worker      = "kvs/loadgen/worker.go"
 	generator   = "kvs/loadgen/generator.go"
+	loadConfig  = "kvs/loadgen/config.go"
+	kvlabDriver = "kvs/driver/kvlab.go"
 	summary     = "kvs/loadgen/summary.go"
 	recorder    = "metrics/latency/recorder.go"
 	collector   = "metrics/latency/collector.go"
@@ -260,6 +262,21 @@ var programs = []mutant{
 	},
 	{name: "batches have twice their size", reason: "-batch"},
 	{name: "another seed", reason: "not those of -seed"},
+	{
+		name:   "one connection of eight",
+		edits:  []edit{{loadConfig, "	case c.Connections > 0:\n", "	case planted(\"one connection of eight\"):\n		return 1\n	case c.Connections > 0:\n"}},
+		client: "-connections 8", reason: "-connections is 8",
+	},
+	{
+		name:   "the workers share half of the connections",
+		edits:  []edit{{generator, "		if i >= unshared {\n", "		if half := unshared / 2; i >= unshared && planted(\"the workers share half of the connections\") {\n			w.conns, w.servers = g.workers[i%half].conns, g.workers[i%half].servers\n		} else if i >= unshared {\n"}},
+		client: "-connections 8", reason: "they use others",
+	},
+	{
+		name:   "frames without -crc",
+		edits:  []edit{{kvlabDriver, "	o.Features = o.features()\n", "	o.Features = o.features()\n	if planted(\"frames without -crc\") {\n		o.CRC = false\n	}\n"}},
+		client: "-crc", reason: "its flags ask for -codec binary -crc",
+	},
 	{name: "-verify full at 1 in 64", client: "-verify full", reason: "-verify full compares"},
 	{
 		name:   "values have the size of another key's",
