@@ -77,6 +77,7 @@ type Seen struct {
 	Groups     []uint64   `json:"groups"`                // sampled operations of the window by key group
 	Busiest    []CellOps  `json:"busiest"`               // the cells of keys that had most of these operations
 	Keys       *KeyCounts `json:"keys,omitempty"`        // these operations by key
+	Writes     *KeyCounts `json:"writes,omitempty"`      // of them, the puts, read-modify-writes and deletes
 	Pairs      uint64     `json:"pairs,omitempty"`       // sampled pairs of successive operations of a batch, in the window
 	EqualPairs uint64     `json:"equal_pairs,omitempty"` // of them, those on one key
 	Values     Values     `json:"values"`                // that were stored in the window

@@ -10,6 +10,7 @@ import (
 // 2^Bits, selected by a hash. A key's number is its hash without the Bits highest bits,
 // which are 0: the next 40 bits.
 type KeyCounts struct {
+	Of     uint64 `json:"of"` // sampled operations on all keys
 	Bits   uint   `json:"bits"`
 	Packed []byte `json:"packed"` // for each key, in rising order: its number minus the one before, and its count, as varints
 }
@@ -21,9 +22,9 @@ func (k KeyCounts) Number(hash uint64) (number uint64, counted bool) {
 	return hash << k.Bits >> (64 - keyBits), hash>>(64-k.Bits) == 0
 }
 
-// PackKeyCounts returns the counts of keys, given by their hashes.
-func PackKeyCounts(bits uint, counts map[uint64]uint32) *KeyCounts {
-	k := &KeyCounts{Bits: bits}
+// PackKeyCounts returns the counts of keys, given by their hashes, of a number of operations.
+func PackKeyCounts(of uint64, bits uint, counts map[uint64]uint32) *KeyCounts {
+	k := &KeyCounts{Of: of, Bits: bits}
 	byNumber := make(map[uint64]uint64)
 	var numbers []uint64
 	for hash, n := range counts {

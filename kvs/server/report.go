@@ -94,7 +94,7 @@ func Seen(service *service.Service, before, window *service.Sample) *metrics.See
 	seen := &metrics.Seen{Records: uint64(service.Records())}
 	if window != nil {
 		seen.Groups, seen.Values, seen.Busiest = window.Groups(), values(window), window.Busiest(busiest)
-		seen.Keys = window.Keys()
+		seen.Keys, seen.Writes = window.Keys(), window.Writes()
 		seen.Pairs, seen.EqualPairs = window.Pairs()
 	}
 	if before != nil {

@@ -17,6 +17,7 @@ const maxKeys = 2048
 // adaptive sampling", Computing 43, 1990). The counts of the selected keys are complete.
 // It is safe for concurrent use.
 type keyCounts struct {
+	of   atomic.Uint64 // operations on all keys
 	bits atomic.Uint32 // a key is selected if these highest bits of its route.Thin are 0
 
 	mu     sync.Mutex
@@ -25,6 +26,10 @@ type keyCounts struct {
 
 // add counts operations by their keys' hashes, which it overwrites.
 func (k *keyCounts) add(hashes []uint64) {
+	if len(hashes) == 0 {
+		return
+	}
+	k.of.Add(uint64(len(hashes)))
 	selected, shift := hashes[:0], 64-k.bits.Load()
 	for _, hash := range hashes {
 		if thin := route.Thin(hash); thin>>shift == 0 {
@@ -64,5 +69,5 @@ func (k *keyCounts) halve() {
 func (k *keyCounts) report() *metrics.KeyCounts {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return metrics.PackKeyCounts(uint(k.bits.Load()), k.counts)
+	return metrics.PackKeyCounts(k.of.Load(), uint(k.bits.Load()), k.counts)
 }

@@ -25,11 +25,12 @@ const (
 // no part of a scan, whose key another server owns.
 // It is safe for concurrent use.
 type Sample struct {
-	cells [route.Cells]atomic.Uint64
-	keys  keyCounts
-	pairs atomic.Uint64 // sampled operations whose successor in the batch is known
-	equal atomic.Uint64 // of them, those whose successor is on the same key
-	full  atomic.Bool   // values takes no more
+	cells  [route.Cells]atomic.Uint64
+	keys   keyCounts
+	writes keyCounts     // of the operations that changes accepts
+	pairs  atomic.Uint64 // sampled operations whose successor in the batch is known
+	equal  atomic.Uint64 // of them, those whose successor is on the same key
+	full   atomic.Bool   // values takes no more
 
 	mu     sync.Mutex
 	values []byte // guarded by mu
@@ -59,6 +60,9 @@ func (s *Sample) Busiest(n int) []metrics.CellOps {
 
 // Keys returns the numbers of operations on some keys.
 func (s *Sample) Keys() *metrics.KeyCounts { return s.keys.report() }
+
+// Writes returns the numbers of puts, read-modify-writes and deletes on some keys.
+func (s *Sample) Writes() *metrics.KeyCounts { return s.writes.report() }
 
 // Pairs returns the number of sampled pairs of successive operations of a batch, neither of
 // which is an insert or a part of a scan, and how many of them are on one key.
@@ -118,15 +122,22 @@ func (p *picker) pick(ops []kvs.Op) {
 // insert their keys in order, and send the parts of a scan beside it.
 func draws(k kvs.Kind) bool { return k != kvs.Insert && k != kvs.ScanPart }
 
+// changes reports whether an operation of the kind changes a record whose key a workload draws.
+func changes(k kvs.Kind) bool { return k == kvs.Put || k == kvs.ReadModifyWrite || k == kvs.Delete }
+
 // take samples the operations of a chunk from number skip on.
 func (p *picker) take(ops []kvs.Op) {
-	var hashes [chunk / sampleEvery]uint64
-	n, pairs, equal := 0, uint64(0), uint64(0)
+	var hashes, writes [chunk / sampleEvery]uint64
+	n, written, pairs, equal := 0, 0, uint64(0), uint64(0)
 	for ; p.skip < len(ops); p.skip += sampleEvery {
 		if ops[p.skip].Kind == kvs.ScanPart {
 			continue
 		}
 		hashes[n] = p.sample.add(&ops[p.skip])
+		if changes(ops[p.skip].Kind) {
+			writes[written] = hashes[n]
+			written++
+		}
 		n++
 		if next := p.skip + 1; next < len(ops) && draws(ops[p.skip].Kind) && draws(ops[next].Kind) {
 			pairs++
@@ -137,6 +148,7 @@ func (p *picker) take(ops []kvs.Op) {
 	}
 	p.skip -= len(ops)
 	p.sample.keys.add(hashes[:n])
+	p.sample.writes.add(writes[:written])
 	p.sample.pairs.Add(pairs)
 	if equal > 0 {
 		p.sample.equal.Add(equal)

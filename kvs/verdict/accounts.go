@@ -103,7 +103,7 @@ func (run *judged) serverLacks(node metrics.RunNode) string {
 		{run.Restart == nil && slices.ContainsFunc(s.Peers, func(p metrics.PeerCounts) bool { return p.Counts.Calls > 0 && len(p.Sessions) == 0 }), "the connections of its clients"},
 		{run.Restart == nil && (!marked(s.Opening) || !marked(s.Closing)), "its counts when the window began and ended"},
 		{sampled && s.Seen != nil && len(s.Seen.Groups) != len(run.expected.cells[0]), "its operations by groups of keys"},
-		{sampled && s.Seen != nil && s.Seen.Keys == nil, "its operations by key"},
+		{sampled && s.Seen != nil && (s.Seen.Keys == nil || s.Seen.Writes == nil), "its operations and its writes by key"},
 	})
 }
 

@@ -45,14 +45,28 @@ type rankBin struct {
 	keys        count  // of the keys, those that were sampled at all
 }
 
+// keySample is the servers' sample of some operations.
+type keySample struct {
+	what    string // they are
+	keys    func(*metrics.Seen) *metrics.KeyCounts
+	inserts bool // inserts are among them
+}
+
+// keySamples are the samples that servers count by key. What holds of all operations and of the
+// writes holds of the reads, too.
+var keySamples = []keySample{
+	{"operations", func(s *metrics.Seen) *metrics.KeyCounts { return s.Keys }, true},
+	{"writes", func(s *metrics.Seen) *metrics.KeyCounts { return s.Writes }, false},
+}
+
 // rankBins compares the sampled operations on the keys that the servers count with
 // theory, in bins of popularity: ranks 1, 2 to 3, 4 to 7, ... The records beyond
 // workload.KnownRanks, whose keys are not looked up, and those that are inserted are one bin.
 // unknown is the number of operations on the keys of no record. There are no bins when a
 // server counts no keys.
-func rankBins(run *judged) (bins []rankBin, unknown uint64, fault finding) {
+func rankBins(run *judged, sample keySample) (bins []rankBin, unknown uint64, fault finding) {
 	e := run.expected
-	servers, observed, fault := countedKeys(run)
+	servers, observed, fault := countedKeys(run, sample)
 	if servers == nil || e.cells == nil {
 		return nil, 0, fault
 	}
@@ -81,7 +95,7 @@ func rankBins(run *judged) (bins []rankBin, unknown uint64, fault finding) {
 		rest.ops.observed += n
 		rest.keys.observed++
 	}
-	if e.hot.all && e.hot.inserts.share == 0 {
+	if e.hot.all && (e.hot.inserts.share == 0 || !sample.inserts) {
 		return bins, rest.ops.observed, fault
 	}
 	rest.expect(e, servers)
@@ -92,26 +106,32 @@ func rankBins(run *judged) (bins []rankBin, unknown uint64, fault finding) {
 type countedServer struct {
 	keys    *metrics.KeyCounts
 	sampled float64 // operations
-	share   float64 // of all operations, in theory
+	share   float64 // of all operations that may be in such a sample, in theory; their kinds do not depend on the record
+	inserts float64 // the part of share that are inserts
 }
 
 // countedKeys returns the servers' samples, and all their counts by the number of the
 // key; none when a server counts no keys.
-func countedKeys(run *judged) (servers []countedServer, observed map[uint64]uint64, fault finding) {
+func countedKeys(run *judged, sample keySample) (servers []countedServer, observed map[uint64]uint64, fault finding) {
 	observed = make(map[uint64]uint64)
 	for i, node := range run.Servers() {
 		seen := node.Summary.Seen
-		if seen == nil || seen.Keys == nil || i >= len(run.expected.cells) {
+		if seen == nil || sample.keys(seen) == nil || i >= len(run.expected.cells) {
 			return nil, nil, finding{}
 		}
-		counts, err := seen.Keys.Counts()
+		keys := sample.keys(seen)
+		counts, err := keys.Counts()
 		if err != nil {
 			return nil, nil, failed(node.Name, "%v", err)
 		}
 		for number, n := range counts {
 			observed[number] += n
 		}
-		servers = append(servers, countedServer{seen.Keys, float64(sum(seen.Groups)), sum(run.expected.cells[i])})
+		s := countedServer{keys, float64(keys.Of), sum(run.expected.cells[i]), sum(run.expected.hot.inserts.cells[i])}
+		if !sample.inserts {
+			s.share, s.inserts = s.share-s.inserts, 0
+		}
+		servers = append(servers, s)
 	}
 	return servers, observed, finding{}
 }
@@ -128,8 +148,8 @@ func (b rankBin) String() string {
 // Each is on any server, and counted there, by the chance of its hash. Their popularity is
 // that of the middle of steps of a 512th.
 func (b *rankBin) expect(e *expectation, servers []countedServer) {
-	for i, s := range servers {
-		chance := math.Ldexp(sum(e.hot.inserts.cells[i])/s.share, -int(s.keys.Bits))
+	for _, s := range servers {
+		chance := math.Ldexp(s.inserts/s.share, -int(s.keys.Bits))
 		b.ops.add(s.sampled, chance)
 		b.keys.add(s.sampled, chance)
 	}
@@ -149,30 +169,36 @@ func (b *rankBin) expect(e *expectation, servers []countedServer) {
 	}
 }
 
-// checkRanks: the records of every range of popularity get their share of the operations,
-// down to the last record, and as many of them are asked for as of independent draws.
+// checkRanks: the records of every range of popularity get their share of the operations, and
+// of the writes, down to the last record, and as many of them are asked for as of independent
+// draws.
 func checkRanks(run *judged) finding {
-	bins, unknown, err := rankBins(run)
-	if err.failed() {
-		return err
-	}
-	if bins == nil {
-		return inapplicable("records have no fixed shares, or the servers count no keys")
-	}
-	if unknown > 0 {
-		return failed("", "%d of the servers' sampled operations were on keys of no record", unknown)
-	}
-	for _, b := range bins {
-		if b.ops.improbable(2 * len(bins)) {
-			return failed("", "the %v got %d of the servers' sampled operations where %s gives them %.0f: the skew is wrong there",
-				b, b.ops.observed, run.expected.Law, b.ops.mean)
+	ranges := 0
+	for _, sample := range keySamples {
+		bins, unknown, err := rankBins(run, sample)
+		if err.failed() {
+			return err
 		}
-		if b.keys.improbable(2 * len(bins)) {
-			return failed("", "of the %v, the servers' samples have %d where %s gives %.0f: the skew is wrong (some records are never asked for, or draws repeat each other)",
-				b, b.keys.observed, run.expected.Law, b.keys.mean)
+		if bins == nil {
+			return inapplicable("records have no fixed shares, or the servers count no keys")
 		}
+		if unknown > 0 {
+			return failed("", "%d of the servers' sampled %s were on keys of no record", unknown, sample.what)
+		}
+		checks := 2 * len(bins) * len(keySamples)
+		for _, b := range bins {
+			if b.ops.improbable(checks) {
+				return failed("", "the %v got %d of the servers' sampled %s where %s gives them %.0f: the skew is wrong there",
+					b, b.ops.observed, sample.what, run.expected.Law, b.ops.mean)
+			}
+			if b.keys.improbable(checks) {
+				return failed("", "of the %v, the servers' samples of %s have %d where %s gives %.0f: the skew is wrong (some records are never asked for, or draws repeat each other)",
+					b, sample.what, b.keys.observed, run.expected.Law, b.keys.mean)
+			}
+		}
+		ranges = len(bins)
 	}
-	return passed("%d bins of popularity have their shares", len(bins))
+	return passed("%d ranges of popularity have their shares of the operations and of the writes", ranges)
 }
 
 // checkSuccessors: successive operations, other than inserts, are on one key as often as

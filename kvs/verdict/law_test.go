@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 
 // drawnRun is a run whose servers sampled n operations of a configuration, as change
 // turns them into others, and count one key in 2^bits.
-func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, change func(ranks []uint64)) *judged {
+func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, change func(ranks []uint64, writes []bool)) *judged {
 	t.Helper()
 	plan, flags := planned(t, c, "fnv", "user")
 	run := &judged{}
@@ -24,7 +25,7 @@ func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, cha
 	if run.expected, err = expect(flags, servers); err != nil {
 		t.Fatal(err)
 	}
-	keys := route.NewKeys(c, "user", size.Law{})
+	names := route.NewKeys(c, "user", size.Law{})
 	by, err := route.New("fnv", servers, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -38,30 +39,42 @@ func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, cha
 	}
 	all := make([]workload.Op, n)
 	plan.Source(workload.Place{Nodes: 1, Workers: 1}).Fill(all)
-	ranks := make([]uint64, n)
+	ranks, writes := make([]uint64, n), make([]bool, n)
 	for i, op := range all {
+		writes[i] = op.Kind == workload.Update || op.Kind == workload.ReadModifyWrite || op.Kind == workload.Delete
 		if ranks[i] = op.Key; mapped && op.Kind != workload.Insert {
 			ranks[i] = rank[op.Key]
 		}
 	}
 	if change != nil {
-		change(ranks)
+		change(ranks, writes)
 	}
-	counts, seen := make([]map[uint64]uint32, servers), make([]*metrics.Seen, servers)
+	type keys struct {
+		of     uint64
+		counts map[uint64]uint32
+	}
+	counts, seen := make([][2]keys, servers), make([]*metrics.Seen, servers) // of all operations, and of the writes
 	for i := range seen {
-		counts[i], seen[i] = make(map[uint64]uint32), &metrics.Seen{Groups: make([]uint64, route.Groups)}
+		counts[i][0].counts, counts[i][1].counts = make(map[uint64]uint32), make(map[uint64]uint32)
+		seen[i] = &metrics.Seen{Groups: make([]uint64, route.Groups)}
 	}
 	before := make(map[int]uint64) // the last rank by server
-	for _, r := range ranks {
+	for i, r := range ranks {
 		id := r // of an inserted record
 		if r < c.Records {
 			id = plan.Key(r)
 		}
-		key, hash := keys.Append(nil, id)
+		key, hash := names.Append(nil, id)
 		at := by.Server(key, hash)
 		seen[at].Groups[route.Group(hash)]++
-		if thin := route.Thin(hash); thin>>(64-keyBits) == 0 {
-			counts[at][thin]++
+		for k := range counts[at] {
+			if k == 1 && !writes[i] {
+				break
+			}
+			counts[at][k].of++
+			if thin := route.Thin(hash); thin>>(64-keyBits) == 0 {
+				counts[at][k].counts[thin]++
+			}
 		}
 		if last, ok := before[at]; ok && last < c.Records && r < c.Records {
 			seen[at].Pairs++
@@ -72,7 +85,8 @@ func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, cha
 		before[at] = r
 	}
 	for i := range seen {
-		seen[i].Keys = metrics.PackKeyCounts(keyBits, counts[i])
+		seen[i].Keys = metrics.PackKeyCounts(counts[i][0].of, keyBits, counts[i][0].counts)
+		seen[i].Writes = metrics.PackKeyCounts(counts[i][1].of, keyBits, counts[i][1].counts)
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: fmt.Sprint("s", i), Role: metrics.Server, Summary: &metrics.Summary{Seen: seen[i]}})
 	}
 	return run
@@ -84,7 +98,7 @@ func TestRankBins(t *testing.T) {
 	c.Records, c.Scramble = 5000, true
 	const servers, n, keyBits = 3, 4000, 1
 	run := drawnRun(t, c, servers, n, keyBits, nil)
-	bins, unknown, _ := rankBins(run)
+	bins, unknown, _ := rankBins(run, keySamples[0])
 	if len(bins) != 13 || unknown != 0 || bins[12].first != 4096 || bins[12].last != 5000 {
 		t.Fatalf("%d bins, %d operations on no record", len(bins), unknown)
 	}
@@ -122,43 +136,66 @@ func TestLawOfDraws(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		change func(c workload.Config, ranks []uint64)
+		change func(c workload.Config, ranks []uint64, writes []bool)
 		want   string // in the verdict
 	}{
 		{"honest", nil, "VALID"},
-		{"nine tenths never asked for", func(c workload.Config, ranks []uint64) {
+		{"nine tenths never asked for", func(c workload.Config, ranks []uint64, _ []bool) {
 			for i, r := range ranks {
 				if r >= 1000 {
 					ranks[i] = r - r%10
 				}
 			}
 		}, "some records are never asked for"},
-		{"uniform in the tail", func(c workload.Config, ranks []uint64) {
+		{"uniform in the tail", func(c workload.Config, ranks []uint64, _ []bool) {
 			for i, r := range ranks {
 				if r >= 1000 {
 					ranks[i] = 1000 + rand.New(rand.NewPCG(c.Seed, uint64(i))).Uint64N(c.Records-1000)
 				}
 			}
 		}, "the skew is wrong there"},
-		{"inserts that repeat", func(c workload.Config, ranks []uint64) {
+		{"inserts that repeat", func(c workload.Config, ranks []uint64, _ []bool) {
 			for i, r := range ranks {
 				if r >= c.Records {
 					ranks[i] = c.Records + (r-c.Records)%1000
 				}
 			}
-		}, "of the records that are inserted, the servers' samples have"},
-		{"inserts left out", func(c workload.Config, ranks []uint64) {
+		}, "of the records that are inserted, the servers' samples of operations have"},
+		{"inserts left out", func(c workload.Config, ranks []uint64, _ []bool) {
 			for i, r := range ranks {
 				if r >= c.Records && r%4 == 0 {
 					ranks[i] = r % c.Records
 				}
 			}
 		}, "the skew is wrong there"},
-		{"each drawn twice", func(_ workload.Config, ranks []uint64) {
+		{"each drawn twice", func(_ workload.Config, ranks []uint64, _ []bool) {
 			for i := range ranks {
 				ranks[i] = ranks[i&^1]
 			}
 		}, "successive draws are not independent"},
+		{"writes on the coldest alone", func(c workload.Config, ranks []uint64, writes []bool) {
+			slices.Sort(ranks) // all together keep their law
+			random := rand.New(rand.NewPCG(c.Seed, 8))
+			reads := 0
+			for _, write := range writes {
+				if !write {
+					reads++
+				}
+			}
+			for _, part := range [][]uint64{ranks[:reads], ranks[reads:]} {
+				random.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
+			}
+			read, written := ranks[:reads], ranks[reads:]
+			all := make([]uint64, 0, len(ranks))
+			for _, write := range writes {
+				from := &read
+				if write {
+					from = &written
+				}
+				all, *from = append(all, (*from)[0]), (*from)[1:]
+			}
+			copy(ranks, all)
+		}, "of the servers' sampled writes where"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -170,12 +207,12 @@ func TestLawOfDraws(t *testing.T) {
 				c := workload.DefaultConfig()
 				c.Seed, c.Records = seed, []uint64{20_000, 200_000, workload.KnownRanks + 200_000}[seed%3]
 				n, keyBits := 20_000<<random.IntN(4), uint(random.IntN(4))
-				var change func([]uint64)
+				var change func([]uint64, []bool)
 				if strings.Contains(test.name, "inserts") {
 					c.Workload, c.Records = workload.YCSBE, min(c.Records, 200_000)
 				}
 				if test.change != nil {
-					change = func(ranks []uint64) { test.change(c, ranks) }
+					change = func(ranks []uint64, writes []bool) { test.change(c, ranks, writes) }
 				} else {
 					c.Theta = []float64{0.5, 0.99, 1.3}[random.IntN(3)]
 					if c.Records < workload.KnownRanks {

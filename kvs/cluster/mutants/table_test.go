@@ -263,6 +263,29 @@ var programs = []mutant{
 	{name: "batches have twice their size", reason: "-batch"},
 	{name: "another seed", reason: "not those of -seed"},
 	{
+		name: "the writes are on the coldest keys",
+		edits: []edit{{closedLoop, "		w.add(r, w.block.ops[:n])\n", "		if planted(\"the writes are on the coldest keys\") {\n			plantedCold(w.block.ops[:n])\n		}\n		w.add(r, w.block.ops[:n])\n"},
+			{closedLoop, "// drawOps adds", `// plantedCold exchanges the keys of operations, so that the writes have the least popular ones.
+func plantedCold(ops []workload.Op) {
+	for i := range ops {
+		if ops[i].Kind != workload.Update {
+			continue
+		}
+		at := i
+		for k := range ops {
+			if ops[k].Kind == workload.Read && ops[k].Key > ops[at].Key {
+				at = k
+			}
+		}
+		ops[i].Key, ops[at].Key = ops[at].Key, ops[i].Key
+	}
+}
+
+// drawOps adds`},
+			{closedLoop, "	\"kvlab/metrics\"\n", "	\"kvlab/metrics\"\n	\"kvlab/workload\"\n"}},
+		reason: "the servers' sampled writes where",
+	},
+	{
 		name:   "one connection of eight",
 		edits:  []edit{{loadConfig, "	case c.Connections > 0:\n", "	case planted(\"one connection of eight\"):\n		return 1\n	case c.Connections > 0:\n"}},
 		client: "-connections 8", reason: "-connections is 8",
