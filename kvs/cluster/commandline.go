@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -36,8 +37,13 @@ func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Wr
 		return cfg, err
 	}
 	if err := text.parse(fs, joinCurve(words)); errors.Is(err, flag.ErrHelp) {
-		printUsage(fs, fs.Arg(0) == "all" || fs.Arg(1) == "all", help)
-		return cfg, err
+		topic := ""
+		for _, word := range fs.Args() {
+			if word != "help" && !strings.HasPrefix(word, "-") {
+				topic = word
+			}
+		}
+		return cfg, cmp.Or(printUsage(fs, topic, help), err)
 	} else if err != nil {
 		return cfg, asTyped(err, args)
 	}

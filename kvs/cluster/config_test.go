@@ -143,7 +143,7 @@ func TestParseArgsErrors(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"2", "2", "-h"}, {"--help", "all"}, {"help", "all"}} {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"2", "2", "-h"}, {"--help", "all"}, {"help", "all"}, {"--help", "nodes"}} {
 		var text bytes.Buffer
 		if _, err := parseArgs(args, "logs", testFlags, &text); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("parseArgs(%q): error %v, want help", args, err)
@@ -152,6 +152,12 @@ func TestHelp(t *testing.T) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > format.Columns || strings.Contains(line, "\t") {
 				t.Errorf("parseArgs(%q): a line of %d columns: %q", args, n, line)
 			}
+		}
+		if args[len(args)-1] == "nodes" {
+			if !strings.Contains(text.String(), "\n  -hosts ") || strings.Contains(text.String(), "\n  -trials ") || strings.Contains(text.String(), "-engine") {
+				t.Errorf("parseArgs(%q):\n%s", args, &text)
+			}
+			continue
 		}
 		if args[len(args)-1] != "all" {
 			if n := strings.Count(text.String(), "\n"); n < 24 || n > 40 {
@@ -163,7 +169,13 @@ func TestHelp(t *testing.T) {
 			if !strings.Contains(text.String(), "  -"+f.Name+"\n") && !strings.Contains(text.String(), "  -"+f.Name+" ") {
 				t.Errorf("parseArgs(%q): help has no -%s", args, f.Name)
 			}
+			if topicOf(f) == "" {
+				t.Errorf("-%s has no topic", f.Name)
+			}
 		})
+	}
+	if _, err := parseArgs([]string{"--help", "node"}, "logs", testFlags, io.Discard); err == nil || !strings.HasSuffix(err.Error(), "; did you mean nodes?") {
+		t.Error(err)
 	}
 }
 
