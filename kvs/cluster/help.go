@@ -28,7 +28,7 @@ var topics = []struct{ name, about, flags string }{
 	{"workload", "what clients do, and for how long", "secs quick soak client-args"},
 	{"experiments", "questions that need more than one run", "trials until sweep ab together curve slo margin study seed resume rerun selftest times baseline fail-if"},
 	{"targets", "the store that is measured", "target server-args contain restart-at"},
-	{"class", "a course's submissions, and grades", "class grade only"},
+	{"class", "a course's submissions, and grades", "class grade only check-one"},
 	{"output", "what is printed and kept", "out name v dry-run no-ceiling version cpuprofile trace sample-every repeat"},
 }
 

@@ -113,7 +113,7 @@ func TestColoursOnATerminal(t *testing.T) {
 					t.Errorf("more than %d columns: %q", format.Columns, shown)
 				}
 			}
-			for _, want := range []string{"verdict VALID", "knee below ", "did you mean --trials?", "--help all lists every flag"} {
+			for _, want := range []string{"verdict VALID", "knee below ", "did you mean --trials?", "--help all       every flag"} {
 				if !strings.Contains(controls.ReplaceAllString(text, ""), want) {
 					t.Errorf("no %q in %q", want, text)
 				}
