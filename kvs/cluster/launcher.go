@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"kvlab/kvs/cluster/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
@@ -124,7 +125,10 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	case err != nil:
 		return usage(err)
 	case len(nodes) == 0 && l.containing(cfg) && !virtual.InLoopback() && !cfg.DryRun && !cfg.Preflight:
-		return l.enterLoopback(ctx, given)
+		if err := l.enterLoopback(ctx, given); !contain.Refused(err) {
+			return err
+		}
+		// The wall of the network does not hold then, as the result says.
 	}
 	r := newResolver(ctx, l, cfg, nodes)
 	if cfg.isSeries() {

@@ -291,6 +291,50 @@ func TestWithoutRoot(t *testing.T) {
 	t.Logf("%+v", walls)
 }
 
+// Where the kernel refuses namespaces to a user without root, as in many containers, some walls
+// hold still, and the others are named. A program works there, also one that is to be alone.
+func TestWithoutNamespaces(t *testing.T) {
+	needRoot(t) // to make such a place
+	inCI(t)
+	folder, err := os.MkdirTemp("/run", "kvlab-test-") // an instructor's, where the program is started; programs share /tmp there
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	self := filepath.Join(t.TempDir(), "kvscluster")
+	for dir := filepath.Dir(self); dir != os.TempDir(); dir = filepath.Dir(dir) {
+		err = errors.Join(err, os.Chmod(dir, 0o755))
+	}
+	program, unread := os.ReadFile(os.Args[0])
+	if err := errors.Join(err, unread, os.Chmod(folder, 0o777), os.WriteFile(self, program, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		cmd := exec.Command("sh", append([]string{"-c", `echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --reuid 61234 --regid 61234 --clear-groups "$0" "$@"`, self}, args...)...)
+		all := []syscall.SysProcIDMap{{Size: 65536}}
+		cmd.Dir, cmd.SysProcAttr = folder, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: all, GidMappings: all, GidMappingsEnableSetgroups: true}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	var walls []metrics.Wall
+	if err := json.Unmarshal([]byte(run(node.ContainFlag, usual)), &walls); err != nil {
+		t.Fatal(err)
+	}
+	locked := false
+	for _, w := range walls {
+		locked = locked || w.Name == landlockWall && w.Held
+		if w.Held != slices.Contains([]string{"processes", "privileges", landlockWall}, w.Name) && w.Name != landlockWall || w.Held != (w.Why == "") {
+			t.Errorf("%+v", w)
+		}
+	}
+	if said := run(node.ContainFlag, usual, "-alone", "--", "sh", "-c", "touch "+folder+"/x 2>/dev/null && echo written; pwd"); said != "/tmp\n" && locked {
+		t.Errorf("%q", said)
+	}
+}
+
 // A program runs on the processors of its limits alone, the first among them.
 func TestCores(t *testing.T) {
 	needRoot(t)

@@ -1,13 +1,14 @@
 package contain
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"syscall"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"kvlab/kvs/cluster/namespace"
@@ -50,21 +51,25 @@ func runInit() {
 
 // start makes the program's view of the machine, gives up every right, and starts it.
 func (o order) start(weak map[string]string) (*os.Process, error) {
-	readable, writable := o.readable(), o.writable()
-	if o.Bare {
-		for _, wall := range []string{"files", "others", "end", "disk"} {
+	if o.Bare { // its folders are the machine's
+		o.Read, o.Over = append(o.Read, o.Over...), nil
+		if !within(o.Dir, "/tmp") {
+			o.Dir = "/tmp"
+		}
+		for _, wall := range []string{"files", "network", "others", "end", "disk"} {
 			weak[wall] = "the kernel refuses namespaces to this user"
 		}
-		if o.Alone {
-			return nil, errors.New("the kernel refuses a network namespace")
+	}
+	readable, writable := o.readable(), o.writable()
+	if !o.Bare {
+		if err := o.enter(readable, writable); err != nil {
+			return nil, err
 		}
-	} else if err := o.enter(readable, writable); err != nil {
-		return nil, err
 	}
 	if abi, err := landlock(append(readable, "/proc", "/dev", o.Dir), append(writable, devices...)); err != nil {
 		weak[landlockWall] = fmt.Sprintf("the kernel has no Landlock (version %d): %v", abi, err)
 	}
-	if err := o.Limits.apply(o.Nproc); err != nil {
+	if err := o.Limits.apply(o.Nproc, cmp.Or(o.User, os.Getuid())); err != nil {
 		return nil, err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -84,14 +89,27 @@ func (o order) start(weak map[string]string) (*os.Process, error) {
 	return program, nil
 }
 
-// apply sets the limits of a single process, which children inherit.
-func (l Limits) apply(nproc bool) error {
+// tasks is the number of a user's processes and threads, for which RLIMIT_NPROC is a limit of
+// all together.
+func tasks(user int) (n uint64) {
+	all, _ := procfs.AllProcs() // one that has ended is none
+	for _, p := range all {
+		status, gone := p.NewStatus()
+		if stat, err := p.Stat(); gone == nil && err == nil && status.UIDs[0] == uint64(user) {
+			n += uint64(stat.NumThreads)
+		}
+	}
+	return n
+}
+
+// apply sets the limits of a single process of a user, which children inherit.
+func (l Limits) apply(nproc bool, user int) error {
 	limits := map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: l.Disk}
 	if l.Files > 0 {
 		limits[unix.RLIMIT_NOFILE] = uint64(l.Files)
 	}
 	if nproc && l.Processes > 0 {
-		limits[unix.RLIMIT_NPROC] = uint64(l.Processes)
+		limits[unix.RLIMIT_NPROC] = uint64(l.Processes) + tasks(user)
 	}
 	for limit, n := range limits {
 		var now syscall.Rlimit

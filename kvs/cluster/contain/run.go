@@ -187,11 +187,17 @@ func startInit(tell *order, streams [3]*os.File, gate, answer *os.File) (*exec.C
 		return cmd, cmd.Start()
 	}
 	cmd, err := start()
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES) {
+	if Refused(err) {
 		tell.Bare, attr = true, &plain
 		cmd, err = start()
 	}
 	return cmd, err
+}
+
+// Refused reports whether a process could not be started because the kernel refuses
+// namespaces to this user, as in many containers.
+func Refused(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -164,7 +164,8 @@ func (e *evening) close() {
 	trials := e.in(e.complete)
 	class := e.plan.Class
 	last := class.BudgetS > 0 && e.spent(1, e.complete)+e.spent(e.complete, e.complete) > class.BudgetS
-	drop := disturbs(trials) && len(e.dropped) < mostDropped+len(e.kept)/dropsOne && !(last && len(e.kept) == 0)
+	only := len(e.kept) == 0 && (last || class.Looks[0] == 1)
+	drop := disturbs(trials) && len(e.dropped) < mostDropped+len(e.kept)/dropsOne && !only
 	for _, name := range e.active() {
 		t := trials[name][len(trials[name])-1]
 		if v := e.fault(t); !v.Valid && (!drop || verdict.OfStore(v)) {

@@ -261,6 +261,28 @@ func TestDisturbedRounds(t *testing.T) {
 	}
 }
 
+// One folder in one round has the verdict of its trial, and whatever disturbs it.
+func TestOneFolder(t *testing.T) {
+	for name, check := range map[string]string{"fine": "", "crashes": "crash", "slow": "length"} {
+		l := newLab(6, map[string]float64{"mine": 0.8})
+		l.plan.Class.Looks = []int{1}
+		l.spoil = func(_, _ int, t *metrics.Trial) {
+			if t.Point[0] == "mine" {
+				disturb(t)
+				if check != "" {
+					t.Verdict = metrics.Verdict{Check: check, Reason: "why", Node: "node0"}
+				}
+			}
+		}
+		done := l.run(t, nil, all)
+		_, v := l.experiment().Conclude(done, nil)
+		a := l.experiment().Answer(done)
+		if s := Decide(l.plan, done); len(done) != 2 || s.Rounds != 1 || v.Valid != (check == "") || v.Check != check || v.Reason != map[bool]string{true: "why"}[check != ""] || a.Good != v.Valid || a.Next == "" {
+			t.Errorf("%s: %d trials, %+v, %+v, %+v", name, len(done), v, a, s)
+		}
+	}
+}
+
 // What a store alone can have done is measured once, though other processes disturbed it. The
 // reference may fail once.
 func TestFaultsOfStores(t *testing.T) {

@@ -85,9 +85,10 @@ func (e Experiment) verdict(done []metrics.Trial) metrics.Verdict {
 	if s.Void != "" {
 		return metrics.Verdict{Reason: s.Void}
 	}
-	for _, entry := range s.Entries {
-		if e.one() && !entry.Verdict.Valid {
-			return entry.Verdict
+	evening := eveningOf(e.Plan, done)
+	for _, failures := range evening.failures {
+		if e.one() && len(failures) > 0 {
+			return failures[0].verdict
 		}
 	}
 	return metrics.Verdict{Valid: true}
