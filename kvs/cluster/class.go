@@ -72,8 +72,9 @@ func (s *series) planClass(ctx context.Context) error {
 
 const (
 	// classDeadline and three times the expected length are the deadline of a class's trial
-	// without --deadline: a store that hangs costs no more.
-	classDeadline = 30 * time.Second
+	// without --deadline: a store that hangs costs no more. The window of a slow one, or on a
+	// busy machine, may become as long as any.
+	classDeadline = 30*time.Second + metrics.LongestWindow
 	// mostBroken is the most that is kept of what a compiler says, in characters.
 	mostBroken = 4000
 )

@@ -137,7 +137,7 @@ func TestEntryPages(t *testing.T) {
 		`id="figure-score"`, `id="figure-rounds"`)
 	tied := files["entries/birch/report.html"]
 	wants(t, "a page", tied, "Entries that are surely faster: 1.", "Entries that the rounds cannot tell from yours: 2. So the true rank is one of 2 to 4.")
-	wants(t, "the page of an INVALID entry", files["entries/laurel/report.html"], `bad">INVALID`, "look for eviction", "panic: &lt;script&gt;alert(2)&lt;/script&gt; at key 77", "Until then the score is 0 %",
+	wants(t, "the page of an INVALID entry", files["entries/laurel/report.html"], `bad">INVALID`, "look for eviction", "panic: &lt;script&gt;alert(2)&lt;/script&gt; at key 77\n?[2J??goodbye", "Until then the score is 0 %",
 		"./run-cluster.sh grade &#39;class &lt;1&gt;.toml&#39; --check-one laurel\n")
 	wants(t, "the page of one that is not built", files["entries/maple/report.html"], "kvs/engine/mine.go:12:2: undefined: &lt;atomic&gt;\nkvs/engine/mine.go:40:9: missing return", "fresh clone")
 	wants(t, "the page of the reference", files["entries/base/report.html"], "The reference has no rank")

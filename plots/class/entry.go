@@ -145,7 +145,11 @@ func (e entry) Log() string {
 		_, _ = f.Seek(max(0, size-most), io.SeekStart)
 	}
 	text, _ := io.ReadAll(io.LimitReader(f, most)) // what can be read is shown
-	return strings.ToValidUTF8(string(text), "?")
+	var lines []string
+	for line := range strings.Lines(string(text)) { // a stranger's bytes may move a terminal's cursor
+		lines = append(lines, format.Label(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "), most))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // unsafe is what the name of a folder does not have.

@@ -16,13 +16,14 @@ import (
 )
 
 // courseServer is a server of the course's form that takes DELAY for each call: so long that
-// 2048 calls under way, of 64 workers, are some 10k ops/s, which a busy machine can do, too.
+// 256 calls under way, of 8 workers, are some 8k ops/s, which a busy machine can do, too.
 const courseServer = `package main
 
 import (
 	"flag"
 	"net/http"
 	"net/rpc"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,8 @@ type GetArgs struct{ Key string }
 type GetReply struct{ Value string }
 type PutArgs struct{ Key, Value string }
 type PutReply struct{}
+
+var start = exec.Command
 
 type KVService struct {
 	mu    sync.Mutex
@@ -77,22 +80,23 @@ type team struct {
 }
 
 // teams are ten servers of our own: two are byte-identical, one runs at 0.9x, one loses
-// writes, one does not build.
+// writes, one does not build, one has a process beside it that takes memory.
 var teams = []team{
-	{dir: "handout", delay: 180 * time.Millisecond},
-	{dir: "subs/same-a", delay: 180 * time.Millisecond},
-	{dir: "subs/same-b", delay: 180 * time.Millisecond},
-	{dir: "subs/loses", delay: 180 * time.Millisecond, put: `if s.keys[args.Key] != "" && len(args.Key)%2 == 0 { return nil }`, invalid: "lost|value|write|stale|linearizable"},
+	{dir: "handout", delay: 30 * time.Millisecond},
+	{dir: "subs/same-a", delay: 30 * time.Millisecond},
+	{dir: "subs/same-b", delay: 30 * time.Millisecond},
+	{dir: "subs/loses", delay: 30 * time.Millisecond, put: `if s.keys[args.Key] != "" && len(args.Key)%2 == 0 { return nil }`, invalid: "lost|value|write|stale|linearizable"},
 	{dir: "subs/unbuilt", put: "undefined()", invalid: `does not build: .*undefined: undefined`},
-	{dir: "subs/tenth", delay: 200 * time.Millisecond}, // 0.9x
-	{dir: "subs/half", delay: 360 * time.Millisecond},
-	{dir: "subs/fast", delay: 120 * time.Millisecond},
-	{dir: "subs/crashes", delay: 180 * time.Millisecond, get: `if calls > 3000 { panic("no more room") }`, invalid: "INVALID"},
-	{dir: "subs/wrong", delay: 180 * time.Millisecond, get: `if calls > 3000 && reply.Value != "" { reply.Value = reply.Value[:len(reply.Value)-1] + "?" }`, invalid: "INVALID"},
-	{dir: "late/team-7", delay: 240 * time.Millisecond},
+	{dir: "subs/hoards", delay: 30 * time.Millisecond, get: `if calls == 10 { start("sh", "-c", "head -c 600000000 /dev/zero | tail | sleep 100").Start() }`, invalid: `a server held [67]\d\d MB of memory, and the limit is 400 MB`},
+	{dir: "subs/tenth", delay: 33 * time.Millisecond}, // 0.9x
+	{dir: "subs/half", delay: 60 * time.Millisecond},
+	{dir: "subs/fast", delay: 20 * time.Millisecond},
+	{dir: "subs/crashes", delay: 30 * time.Millisecond, get: `if calls > 3000 { panic("no more room") }`, invalid: "INVALID"},
+	{dir: "subs/wrong", delay: 30 * time.Millisecond, get: `if calls > 3000 && reply.Value != "" { reply.Value = reply.Value[:len(reply.Value)-1] + "?" }`, invalid: "INVALID"},
+	{dir: "late/team-7", delay: 40 * time.Millisecond},
 }
 
-// gradingClass writes the class of docs/grading.md as it stands, but for a budget, with the
+// gradingClass writes the class of docs/grading.md as it stands, but for its budget, less memory and fewer workers, with the
 // folders of some teams.
 func gradingClass(t *testing.T, budget string, teams []team) (file string) {
 	t.Helper()
@@ -103,7 +107,7 @@ func gradingClass(t *testing.T, budget string, teams []team) (file string) {
 	text := regexp.MustCompile("(?s)```toml\n(.*?)```").FindSubmatch(page)[1]
 	dir := t.TempDir()
 	files := map[string]string{
-		"class.toml":    strings.NewReplacer(`"90m"`, fmt.Sprintf("%q", budget), "least_secs = 5", "least_secs = 2").Replace(string(text)),
+		"class.toml":    strings.NewReplacer(`"90m"`, fmt.Sprintf("%q", budget), "least_secs = 5", "least_secs = 2", "--batch 32", "--batch 32 --workers 8", "[gates]\nmemory = \"2GB\"", "[gates]\nmemory = \"400MB\"").Replace(string(text)),
 		"export.csv":    "Student,ID,SIS User ID,SIS Login ID,Section,KV lab 2 (1234)\n",
 		"worksheet.csv": "Identifier,Full name,Grade,Feedback comments\n",
 	}
@@ -126,11 +130,11 @@ func gradingClass(t *testing.T, budget string, teams []team) (file string) {
 
 // A class's evening: the class file of docs/grading.md as it stands, servers of our own, one
 // interruption, and one entry that is changed in between. While KVLAB_LONG=1 asks for six
-// rounds of ten servers, another run disturbs three of them.
+// rounds of our servers, another run disturbs three of them.
 func TestClassEvening(t *testing.T) {
 	needRoot(t)
 	long := os.Getenv("KVLAB_LONG") == "1"
-	some, budget, interruptAt, disturbed := append(slices.Clone(teams[:5]), teams[len(teams)-1]), "1ms", 2, []int(nil)
+	some, budget, interruptAt, disturbed := append(slices.Clone(teams[:6]), teams[len(teams)-1]), "1ms", 2, []int(nil)
 	if long {
 		some, budget, interruptAt, disturbed = teams, "20m", 13, []int{2, 4, 5}
 	}

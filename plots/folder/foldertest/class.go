@@ -88,7 +88,7 @@ func trialOfClass(t testing.TB, folder string, lossy, stranger bool) (run metric
 	}
 	if lossy {
 		run.Verdict = metrics.Verdict{Check: "misses", Reason: "3 misses in the window after a full load: data was lost, or expired", Node: "node0"}
-		log := "loaded 100000 records\npanic: <script>alert(2)</script> at key 77\n"
+		log := "loaded 100000 records\npanic: <script>alert(2)</script> at key 77\n\x1b[2J\x00\xffgoodbye\n"
 		if err := os.WriteFile(filepath.Join(folder, "kvsserver-node0.log"), []byte(log), 0o644); err != nil {
 			t.Fatal(err)
 		}
