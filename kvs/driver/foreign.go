@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"kvlab/kvs"
@@ -171,3 +172,24 @@ func ExplainForeign(ctx context.Context, err error, dial func(context.Context) (
 		return err
 	})
 }
+
+// Meter counts the bytes that a socket carries. A goroutine that is alone with the socket's calls
+// may ask for those of each.
+type Meter struct {
+	net.Conn
+	sent, received atomic.Int64
+}
+
+func (m *Meter) Read(b []byte) (n int, err error) {
+	n, err = m.Conn.Read(b)
+	m.received.Add(int64(n))
+	return n, err
+}
+
+func (m *Meter) Write(b []byte) (n int, err error) {
+	m.sent.Add(int64(len(b))) // before the peer can answer
+	return m.Conn.Write(b)
+}
+
+// Take returns the bytes since the last Take.
+func (m *Meter) Take() (sent, received int) { return int(m.sent.Swap(0)), int(m.received.Swap(0)) }

@@ -5,7 +5,6 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/rpc"
@@ -126,7 +125,9 @@ func (c *conn) run() {
 	late := time.AfterFunc(1<<62, func() { c.end(fmt.Errorf("%w: no reply within %v", wire.ErrTimeout, c.timeout)) })
 	for call := range c.calls {
 		late.Reset(c.timeout)
+		c.codec.Take()
 		err := c.execute(call)
+		call.Sent, call.Received = c.codec.Take()
 		late.Stop()
 		call.State.(chan error) <- err
 	}
@@ -275,7 +276,7 @@ func (c *conn) failed(s *slot, err error) error {
 
 // codec is net/rpc's own encoding, but requests wait for the next flush of out.
 type codec struct {
-	io.Closer
+	*driver.Meter
 	dec *gob.Decoder
 	enc *gob.Encoder
 	out *bufio.Writer

@@ -68,6 +68,14 @@ func TestDriver(t *testing.T) {
 	}
 }
 
+func TestBytes(t *testing.T) {
+	for _, preset := range labtest.Presets() {
+		drivertest.Bytes(t, serve(t, preset), func(t *testing.T, addr string) driver.Driver {
+			return opened(t, options(addr, map[string]string{"preset": preset}), driver.Use{CallsUnderWay: 1})
+		})
+	}
+}
+
 func TestCuts(t *testing.T) {
 	presets := []string{"base", "citywatch"}
 	if os.Getenv("KVLAB_LONG") == "1" {

@@ -67,13 +67,14 @@ func broken(err error) bool {
 // meet switches a connection to net/rpc, and checks that the server has the form's methods
 // and fields.
 func (f *form) meet(socket net.Conn, tcp bool) (met meeting, err error) {
-	in, out := bufio.NewReaderSize(socket, 64<<10), bufio.NewWriterSize(socket, 64<<10)
+	meter := &driver.Meter{Conn: socket}
+	in, out := bufio.NewReaderSize(meter, 64<<10), bufio.NewWriterSize(meter, 64<<10)
 	if !tcp {
-		if err := switchHTTP(socket, in); err != nil {
+		if err := switchHTTP(meter, in); err != nil {
 			return met, err
 		}
 	}
-	met.codec = &codec{socket, gob.NewDecoder(in), gob.NewEncoder(out), out}
+	met.codec = &codec{meter, gob.NewDecoder(in), gob.NewEncoder(out), out}
 	if met.stamp, err = f.inspect(met.codec, f.get, f.getOps); err == nil && !f.mixed() {
 		met.stamp, err = f.inspect(met.codec, f.put, f.putOps)
 	}

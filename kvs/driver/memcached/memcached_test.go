@@ -112,6 +112,10 @@ func TestDriver(t *testing.T) {
 	}, kinds...)
 }
 
+func TestBytes(t *testing.T) {
+	drivertest.Bytes(t, start(t, "", "-M").addr, func(t *testing.T, addr string) driver.Driver { return open(t, options(addr), kinds...) })
+}
+
 func TestCuts(t *testing.T) {
 	drivertest.Cuts(t, start(t, "", "-M").addr, func(t *testing.T, addr string) driver.Driver {
 		return open(t, options(addr), kinds...)

@@ -78,7 +78,7 @@ func (c *Conn) Send(call *kvs.Call) {
 		call.State.(chan error) <- err
 		return
 	}
-	if err := c.write(call.Batch); err != nil {
+	if err := c.write(call); err != nil {
 		c.end(err) // which the call gets, too
 	}
 }
@@ -94,10 +94,10 @@ func (c *Conn) queue(call *kvs.Call) error {
 	return c.err
 }
 
-// write writes the requests of a batch.
-func (c *Conn) write(batch *kvs.Batch) error {
-	out, cursor := c.out[:0], batch.Ops()
-	defer func() { c.out = out }()
+// write writes the requests of a call, and counts their bytes.
+func (c *Conn) write(call *kvs.Call) error {
+	out, cursor, sent := c.out[:0], call.Batch.Ops(), 0
+	defer func() { c.out, call.Sent = out, sent }()
 	for {
 		n, err := cursor.Next(c.sending[:])
 		if err != nil {
@@ -109,12 +109,14 @@ func (c *Conn) write(batch *kvs.Batch) error {
 				return err
 			}
 			if ops = ops[appended:]; len(out) >= Chunk {
+				sent += len(out)
 				if err := c.flush(&out); err != nil {
 					return err
 				}
 			}
 		}
 		if n < len(c.sending) {
+			sent += len(out)
 			return c.flush(&out)
 		}
 	}

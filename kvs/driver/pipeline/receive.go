@@ -65,6 +65,7 @@ func (r *receiver) take(buf []byte) (at int, err error) {
 		}
 		size, n, err := r.conn.codec.Parse(buf[at:], r.waiting, r.call.Reply)
 		at, r.waiting = at+size, r.waiting[n:]
+		r.call.Received += size
 		switch {
 		case err != nil && !r.refuses(err):
 			return at, err
@@ -88,6 +89,7 @@ func (r *receiver) begin() error {
 	}
 	r.call, r.refused = r.conn.pending[0], nil
 	r.call.Reply.Reset()
+	r.call.Received = 0
 	r.cursor = r.call.Batch.Ops()
 	return r.more()
 }

@@ -50,6 +50,10 @@ func TestDriver(t *testing.T) {
 	}, kinds...)
 }
 
+func TestBytes(t *testing.T) {
+	drivertest.Bytes(t, redistest.Start(t).Addr, func(t *testing.T, addr string) driver.Driver { return open(t, options(redis.Row, addr)) })
+}
+
 func TestCuts(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -23,6 +23,7 @@ import (
 type conn struct {
 	etcd    *grpc.ClientConn
 	kv      pb.KVClient
+	meter   *driver.Meter
 	timeout time.Duration
 	ctx     context.Context // ends with Close
 	cancel  context.CancelCauseFunc
@@ -42,8 +43,8 @@ type conn struct {
 // state is what a call keeps in kvs.Call.State: where its end is reported.
 type state chan struct{}
 
-func newConn(etcd *grpc.ClientConn, timeout time.Duration, depth int) *conn {
-	c := &conn{etcd: etcd, kv: pb.NewKVClient(etcd), timeout: timeout, done: make(chan struct{}), queue: make(chan *kvs.Call, depth), reads: newTxn(), writes: newTxn()}
+func newConn(etcd *grpc.ClientConn, meter *driver.Meter, timeout time.Duration, depth int) *conn {
+	c := &conn{etcd: etcd, kv: pb.NewKVClient(etcd), meter: meter, timeout: timeout, done: make(chan struct{}), queue: make(chan *kvs.Call, depth), reads: newTxn(), writes: newTxn()}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	go c.run()
 	return c
@@ -88,7 +89,9 @@ func (c *conn) run() {
 	for call := range c.queue {
 		call.Err = c.err
 		if call.Err == nil {
+			c.meter.Take()
 			call.Err = c.execute(call)
+			call.Sent, call.Received = c.meter.Take()
 		}
 		call.State.(state) <- struct{}{}
 	}

@@ -49,11 +49,13 @@ func open(o driver.Options, u driver.Use) (driver.Driver, error) {
 func (d *client) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Server, error) {
 	host := d.options.Hosts[server]
 	var dialed atomic.Bool
-	once := func(ctx context.Context, addr string) (net.Conn, error) {
+	meter := new(driver.Meter)
+	once := func(ctx context.Context, addr string) (_ net.Conn, err error) {
 		if dialed.Swap(true) {
 			return nil, errBroken
 		}
-		return (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		meter.Conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		return meter, err
 	}
 	secure := insecure.NewCredentials()
 	if config, err := d.options.TLSOf(server); err != nil {
@@ -79,7 +81,7 @@ func (d *client) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.S
 	if err != nil {
 		return nil, driver.Server{}, errors.Join(fmt.Errorf("etcd at %s: %w", host, err), etcd.Close())
 	}
-	return newConn(etcd, d.options.CallTimeout, d.depth), driver.Server{Name: host}, nil
+	return newConn(etcd, meter, d.options.CallTimeout, d.depth), driver.Server{Name: host}, nil
 }
 
 // Explain knows no better reason: a restart is seen in the counts.
