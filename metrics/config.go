@@ -52,6 +52,9 @@ type Capabilities struct {
 	Version  string            `json:"version,omitempty"`  // of the store
 	Settings map[string]string `json:"settings,omitempty"` // as StoreCounts.Settings
 	Counts   Counting          `json:"counts,omitempty"`   // at best; "" of kvlab's own servers, whose counts are exact
+
+	Unseen    string `json:"unseen,omitempty"`    // why its process is not sampled, in words; "" if it is
+	Elsewhere bool   `json:"elsewhere,omitempty"` // as the host runs on another machine than the store
 }
 
 // AllCapabilities are those of a store.

@@ -45,6 +45,9 @@ func (s Soak) String() string {
 	if s.LengthS == 0 {
 		return fmt.Sprintf("%d samples are too few: the window is too short", s.Samples)
 	}
+	if s.Goroutines.Max == 0 { // a foreign store's process
+		return fmt.Sprintf("resident %s; descriptors %s; %.0f s", s.RSS, s.OpenFiles, s.LengthS)
+	}
 	return fmt.Sprintf("held %s; resident %s; goroutines %s; descriptors %s; %.0f s, %d collections",
 		s.Held, s.RSS, s.Goroutines, s.OpenFiles, s.LengthS, s.Collections)
 }

@@ -20,6 +20,7 @@ type Saturation struct {
 	Runnable           float64   `json:"runnable"`                    // tasks that ran or waited for a core, the mean of the samples
 	GCPercent          float64   `json:"gc_percent"`                  // of the time in which the process ran: collecting garbage (runtime/metrics, /cpu/classes)
 	ProcessRSSBytes    uint64    `json:"process_rss_bytes,omitempty"` // the process's resident set, the largest sample
+	OpeningRSSBytes    uint64    `json:"opening_rss_bytes,omitempty"` // likewise, when the time began
 	Segments           uint64    `json:"tcp_segments"`                // that the machine sent, with something new in them
 	Retransmits        uint64    `json:"tcp_retransmits"`             // that it sent again
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/target"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
@@ -185,8 +187,18 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 	return l.conclude(r.cfg, dir, run, err)
 }
 
-// fitTogether refuses --together for variants whose warm-ups or windows differ in length.
+// fitTogether refuses --together for variants whose warm-ups or windows differ in length, or
+// that write to one store.
 func fitTogether(variants []configuration) error {
+	var targets [2]target.Target
+	for i, at := range variants {
+		_ = targets[i].Set(cmp.Or(valueOf(at.plan.ServerArgs, targetFlag), "own")) // aim has read it
+	}
+	for _, address := range targets[0].Servers {
+		if slices.Contains(targets[1].Servers, address) {
+			return fmt.Errorf("--together: both variants would write to the store that runs at %s: want a -target that is started for each, or --ab alone", address)
+		}
+	}
 	var lengths [2][2]time.Duration
 	for i, at := range variants {
 		client := at.settings[metrics.Client]

@@ -100,7 +100,7 @@ func (c *config) onPort(port string) error {
 
 // hostFlags are the flags that a foreign store's host has; the others are kvlab's own
 // store's.
-var hostFlags = []string{"node", "listen", "port", "server", "servers", "target", "allow-public", "sample-every", "cpuprofile", "trace"}
+var hostFlags = []string{"node", "listen", "port", "server", "servers", "target", "allow-public", "sample-every"}
 
 // findStore finds the driver of a foreign store, and refuses flags of kvlab's own.
 func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) {

@@ -30,6 +30,8 @@ type host struct {
 	child    *child // nil of a store that runs already
 	address  string // of the store
 	driver   driver.Driver
+	unseen   string         // why the store's process is not sampled; "" if it is
+	remote   bool           // that process is on another machine
 	index    int            // the driver's number of the server
 	counter  driver.Counter // nil of a store that does not count
 
@@ -231,6 +233,11 @@ func (h *host) observe() error {
 	pid, err := 0, error(nil)
 	if h.child != nil {
 		pid, err = h.child.store()
+	} else {
+		pid, h.unseen, h.remote, err = node.StoreProcess(h.address)
+	}
+	if h.unseen != "" {
+		h.node.Logf("the process of %s is not sampled: %s", h.config.Target.Name, h.unseen)
 	}
 	if err = cmp.Or(err, h.reporter.Follow(pid)); err != nil {
 		return cmp.Or(h.ended(), err)
@@ -270,7 +277,7 @@ func (h *host) capabilities() metrics.Capabilities {
 	defer h.mu.Unlock()
 	c := metrics.Capabilities{
 		Engine: h.config.Target.Name, Store: true, Driver: h.config.store.Name, Counts: metrics.CountsNone,
-		Version: h.witness.Before.Version, Settings: h.witness.Before.Settings,
+		Version: h.witness.Before.Version, Settings: h.witness.Before.Settings, Unseen: h.unseen, Elsewhere: h.remote,
 	}
 	if h.counter != nil {
 		c.Counts = metrics.CountsExact

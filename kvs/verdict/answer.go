@@ -227,7 +227,7 @@ func limitOf(run metrics.Run) string {
 	var parts []string
 	if b := run.Bottleneck; b != nil {
 		first, rest, _ := strings.Cut(strings.TrimPrefix(b.Sentence, "limited by "), "; ")
-		if parts = append(parts, first); b.Kind == metrics.LimitConcurrency {
+		if parts = append(parts, first); b.Kind == metrics.LimitConcurrency || b.Kind == metrics.LimitLatency {
 			advice, _, _ := strings.Cut(rest, "; ")
 			parts = append(parts, advice)
 		}

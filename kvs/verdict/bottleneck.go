@@ -97,15 +97,18 @@ func (d diagnosis) limit() (kind metrics.BottleneckKind, node, why string) {
 		return metrics.LimitLink, f.LinkNode, fmt.Sprintf("%.0f %% of what it carries on %s", f.LinkPercent, f.LinkNode)
 	case d.tooFew():
 		return metrics.LimitConcurrency, "", d.waiting()
-	case crowded != nil:
+	case crowded != nil && !d.waits():
 		return metrics.LimitOther, crowded.name(), fmt.Sprintf("it takes %.0f %% of the processors of %s, %s", crowded.other(), crowded.name(), crowded.split())
 	case collector != nil:
 		return metrics.LimitGC, collector.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", collector.Summary.Saturation.GCPercent, collector.Role, collector.Name)
-	case busiest >= busyCPU:
+	case busiest >= busyCPU && !d.waits():
 		return d.processors()
 	case f.LostPercent >= muchLost: // TCP waits for segments that did not arrive
 		return metrics.LimitRetransmits, f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", f.LostPercent, f.LostNode)
-	case f.InFlight > 0 && busiest < idleCPU:
+	case f.InFlight > 0 && (busiest < idleCPU || d.waits()):
+		if d.run.Store != nil {
+			return metrics.LimitLatency, "", d.waiting()
+		}
 		return metrics.LimitConcurrency, "", d.waiting()
 	}
 	return metrics.LimitUnknown, "", "nothing is at its limit, and the processors are not idle"
@@ -122,6 +125,11 @@ func (d diagnosis) tooFew() bool {
 	}
 	calls := d.run.Count(metrics.Client) * d.run.Number("workers") * max(d.run.Number("inflight"), 1) * d.run.Count(metrics.Server)
 	return d.f.InFlight > 0 && float64(calls) < cores
+}
+
+// waits reports whether the run's calls wait for no processor, on any machine.
+func (d diagnosis) waits() bool {
+	return len(d.machines) > 0 && !slices.ContainsFunc(d.machines, func(m *machineLoad) bool { return !m.waits() })
 }
 
 // crowded returns a busy machine much of whose work is not the run's; nil if there is
@@ -180,7 +188,7 @@ func (d diagnosis) busiest() (metrics.BottleneckKind, string, float64) {
 // waiting says in which part operations spend most of their time.
 func (d diagnosis) waiting() string {
 	longest := slices.MaxFunc(partsOf(&d.f), func(a, b part) int { return cmp.Compare(*a.share, *b.share) })
-	takes := fmt.Sprintf("an operation takes %.3g ms", d.f.OpMicros/1e3)
+	takes := fmt.Sprintf("a call takes %.3g ms", d.run.Latency[metrics.CallLatency].Mean/1e3)
 	if *longest.share > 0 { // not of a foreign store
 		takes = fmt.Sprintf("%.0f %% of an operation's %.3g ms pass %s", 100**longest.share, d.f.OpMicros/1e3, longest.where)
 	}
@@ -246,7 +254,9 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 			if node.Role == metrics.Server {
 				did := node.Summary.InWindow.Ops() + node.Summary.InWindow.ScanParts
 				perServer = append(perServer, did)
-				most(busyPercent(node), node.Name, &f.ServerCPUPercent, &f.ServerCPUNode)
+				if !elsewhere(node) {
+					most(busyPercent(node), node.Name, &f.ServerCPUPercent, &f.ServerCPUNode)
+				}
 				most(float64(did), node.Name, &f.HottestServer, &f.HottestNode)
 			} else {
 				most(busyPercent(node), node.Name, &f.ClientCPUPercent, &f.ClientCPUNode)

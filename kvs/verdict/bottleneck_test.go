@@ -50,6 +50,15 @@ func together(r *metrics.Run) {
 	}
 }
 
+// hosted makes the servers hosts of a foreign store, whose processes are not sampled if unseen
+// says why.
+func hosted(r *metrics.Run, unseen string, elsewhere bool) {
+	r.Store = &metrics.Store{Name: "redis"}
+	for i := range r.Servers() {
+		r.Nodes[i].Config.Capabilities = &metrics.Capabilities{Store: true, Driver: "redis", Unseen: unseen, Elsewhere: elsewhere}
+	}
+}
+
 func TestFindBottleneck(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -128,6 +137,35 @@ func TestFindBottleneck(t *testing.T) {
 			}
 			r.Nodes[1].Summary.Usage.CPUPercent.Avg = 60
 		}, metrics.LimitConcurrency, "", "server CPU 60 % on node1"},
+		{"a store that sleeps, beside another's work", func(r *metrics.Run) {
+			hosted(r, "", false)
+			together(r)
+			for i := range r.Nodes {
+				busy(r, i, 9, 99)
+				r.Nodes[i].Summary.Saturation.ProcessCPUPercent, r.Nodes[i].Summary.Saturation.Runnable = 2, 5
+			}
+			r.Latency[metrics.CallLatency] = metrics.Quantiles{Mean: 503e3}
+		}, metrics.LimitLatency, "", "limited by latency: 1.01e+03 calls under way at a time, and a call takes 503 ms; more -workers, or a larger -batch; server CPU 99 %"},
+		{"a store that others starve", func(r *metrics.Run) {
+			hosted(r, "", false)
+			together(r)
+			for i := range r.Nodes {
+				busy(r, i, 9, 99)
+				r.Nodes[i].Summary.Saturation.ProcessCPUPercent, r.Nodes[i].Summary.Saturation.Runnable = 16, 8
+			}
+		}, metrics.LimitOther, "node0", "it takes 75 % of the processors of node0, servers 8 %, clients 8 %, network 8 %"},
+		{"a store that is not seen", func(r *metrics.Run) {
+			hosted(r, "only redis and root see the process", false)
+			together(r)
+			for i := range r.Nodes {
+				busy(r, i, 30, 99)
+			}
+		}, metrics.LimitShared, "node0", "its processors 99 % on node0, clients 44 %, network 8 %, the store's process is not seen"},
+		{"a store elsewhere", func(r *metrics.Run) {
+			hosted(r, "it runs on another machine", true)
+			busy(r, 0, 99, 99)
+			busy(r, 1, 99, 99)
+		}, metrics.LimitLatency, "", "a call takes 2 ms; more -workers, or a larger -batch; client CPU 50 % on node2"},
 		{"nothing known", func(r *metrics.Run) {
 			*r = metrics.Run{Nodes: []metrics.RunNode{{Name: "node0", Role: metrics.Server}}}
 		}, metrics.LimitUnknown, "", "cannot tell"},

@@ -15,6 +15,7 @@ type machineLoad struct {
 	process  map[metrics.Role]float64 // per cent of all cores, of the run's processes
 	network  float64                  // per cent of all cores: interrupts
 	runnable float64
+	unseen   bool // a store's process on it is not sampled
 }
 
 // machinesOf groups a run's nodes by machine, in the order of the first nodes. Nodes
@@ -38,6 +39,7 @@ func machinesOf(run metrics.Run) []*machineLoad {
 			known[name], machines = m, append(machines, m)
 		}
 		m.nodes = append(m.nodes, node)
+		m.unseen = m.unseen || unseen(node) != "" && !elsewhere(node)
 		m.cpu = max(m.cpu, node.Summary.Usage.CPUPercent.Avg)
 		if p := node.Summary.Saturation; p != nil {
 			m.process[node.Role] += p.ProcessCPUPercent / m.cores
@@ -51,7 +53,9 @@ func machinesOf(run metrics.Run) []*machineLoad {
 // shared reports whether servers and clients run on the same cores.
 func (m *machineLoad) shared() bool {
 	return slices.ContainsFunc(m.nodes, func(a metrics.RunNode) bool {
-		return slices.ContainsFunc(m.nodes, func(b metrics.RunNode) bool { return a.Role != b.Role && a.Config.Cores == b.Config.Cores })
+		return slices.ContainsFunc(m.nodes, func(b metrics.RunNode) bool {
+			return a.Role != b.Role && a.Config.Cores == b.Config.Cores && !elsewhere(a) && !elsewhere(b)
+		})
 	})
 }
 
@@ -59,6 +63,9 @@ func (m *machineLoad) name() string { return m.nodes[0].Name }
 
 // split says how the work on the machine is divided.
 func (m *machineLoad) split() string {
+	if m.unseen {
+		return fmt.Sprintf("clients %.0f %%, network %.0f %%, the store's process is not seen", m.process[metrics.Client], m.network)
+	}
 	return fmt.Sprintf("servers %.0f %%, clients %.0f %%, network %.0f %%", m.process[metrics.Server], m.process[metrics.Client], m.network)
 }
 
@@ -76,7 +83,17 @@ func OtherWork(run metrics.Run) (percent float64, node string) {
 
 // other is the work on the machine that is not the run's, in percent of all its cores,
 // including time that the hypervisor gave to other guests. Network interrupts count as
-// the run's.
+// the run's. It is 0 where the work of the store is not known.
 func (m *machineLoad) other() float64 {
+	if m.unseen {
+		return 0
+	}
 	return max(0, m.cpu-m.network-m.process[metrics.Server]-m.process[metrics.Client])
+}
+
+// waits reports whether the run's processes use less of the machine than one thread would that
+// always wants a processor: so at times none of them wants one, and its calls wait for something
+// else. The kernel gives threads of like weight equal shares (sched(7)).
+func (m *machineLoad) waits() bool {
+	return !m.unseen && m.cpu-m.other() < 100/max(m.runnable, m.cores)
 }

@@ -36,6 +36,9 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 	if b := run.Bottleneck; b != nil {
 		add(b.Kind == metrics.LimitOther, Crowded, "end it, or compare by --ab --together", "other processes took %.0f %% of the processors of %s", b.Figures.OtherCPUPercent, b.Figures.OtherCPUNode)
 	}
+	for _, grown := range memoryGrowth(run) {
+		add(true, "MEMORY", "look for what the store keeps of each request, with --soak 30m", "%s", grown)
+	}
 	for _, c := range run.Checks {
 		for _, row := range rows(c.ID) {
 			add(c.Outcome == metrics.CheckDoubted, strings.ToUpper(c.ID), strings.TrimSuffix(row.Advice, "."), "%s", c.Evidence)
@@ -83,6 +86,6 @@ func findingsOf(run metrics.Run) (all []Reservation) {
 // machine.
 func oneMachine(nodes []metrics.RunNode) bool {
 	return len(nodes) > 1 && !slices.ContainsFunc(nodes, func(node metrics.RunNode) bool {
-		return node.Config == nil || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != nodes[0].Config.Host.Hostname
+		return node.Config == nil || elsewhere(node) || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != nodes[0].Config.Host.Hostname
 	})
 }

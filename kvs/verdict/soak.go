@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
 
@@ -30,14 +31,19 @@ const (
 // in any process that is observed long enough. The resident set includes garbage,
 // fragmentation and pages that the runtime keeps, so it may grow by 10 %. Descriptors
 // may rise by 4, and goroutines by 8 or 5 %.
-func soakFault(s metrics.Soak) string {
+//
+// Of a foreign store's process only the resident set and the descriptors are known.
+func soakFault(s metrics.Soak, foreign bool) string {
 	switch {
 	case s.Samples < metrics.MinSoakSamples:
 		return fmt.Sprintf("%d samples, fewer than %d: the window is too short", s.Samples, metrics.MinSoakSamples)
+	case foreign:
 	case s.Collections < minCollections:
 		return fmt.Sprintf("%d collections of garbage, fewer than %d: what is held is not known", s.Collections, minCollections)
 	case grows(s.Held, maxHeldGrowth):
 		return fmt.Sprintf("memory grows in %.0f s: held %s", s.LengthS, s.Held)
+	}
+	switch {
 	case grows(s.RSS, maxRSSGrowth):
 		return fmt.Sprintf("memory grows in %.0f s: resident %s", s.LengthS, s.RSS)
 	case s.OpenFiles.Rise > maxOpenFiles:
@@ -48,6 +54,31 @@ func soakFault(s metrics.Soak) string {
 	return ""
 }
 
+// heapGrowth is how much Go's heap grows beside what lives in it, before it is collected
+// (GOGC 100, package runtime).
+const heapGrowth = 2
+
+// memoryGrowth says of each foreign store's process whose memory grew in the window how much:
+// by more than a heap may, with the calls under way and what was inserted in it.
+func memoryGrowth(run metrics.Run) (grown []string) {
+	added := 0.0 // bytes
+	for _, s := range run.Summaries(metrics.Client) {
+		b, c := s.BytesInWindow, s.InWindow
+		added += portion(float64(b.Sent+b.Received), float64(c.Calls)) * float64(run.Number("workers")*max(run.Number("inflight"), 1))
+		added += portion(float64(b.Sent), float64(writes(c))) * float64(c.Inserts)
+	}
+	for _, node := range run.Servers() {
+		if node.Summary == nil || node.Summary.Saturation == nil || !foreign(node) {
+			continue
+		}
+		p := node.Summary.Saturation
+		if float64(p.ProcessRSSBytes) > heapGrowth*(float64(p.OpeningRSSBytes)+added) && p.OpeningRSSBytes > 0 {
+			grown = append(grown, fmt.Sprintf("the store's memory on %s grew from %s to %s in the window", node.Name, format.Bytes(p.OpeningRSSBytes), format.Bytes(p.ProcessRSSBytes)))
+		}
+	}
+	return grown
+}
+
 // checkSoak: in a soak, no process grew.
 func checkSoak(run *judged) finding {
 	var evidence []string
@@ -55,7 +86,7 @@ func checkSoak(run *judged) finding {
 		if node.Soak == nil {
 			continue
 		}
-		if fault := soakFault(*node.Soak); fault != "" {
+		if fault := soakFault(*node.Soak, foreign(node)); fault != "" {
 			return failed(node.Name, "%s in the soak: %s", node.Role, fault)
 		}
 		evidence = append(evidence, fmt.Sprintf("%s of %s held %s", node.Role, node.Name, node.Soak.Held))

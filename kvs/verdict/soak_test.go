@@ -47,8 +47,8 @@ func TestSoakTakesNoiseForNoLeak(t *testing.T) {
 	for seed := range uint64(40) {
 		rest := &resting{rng: rand.New(rand.NewPCG(seed, 6))}
 		for _, seconds := range []int{120, 1800} {
-			if s := soakOf(seconds, rest.at); soakFault(s) != "" {
-				t.Fatalf("seed %d, %d s: %s", seed, seconds, soakFault(s))
+			if s := soakOf(seconds, rest.at); soakFault(s, false) != "" {
+				t.Fatalf("seed %d, %d s: %s", seed, seconds, soakFault(s, false))
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func TestSoakFindsALeak(t *testing.T) {
 			outside := &resting{rng: rand.New(rand.NewPCG(seed, 6)), other: test.leak}
 			for where, process := range map[string]*resting{"heap": inHeap, "elsewhere": outside} {
 				s := soakOf(test.seconds, process.at)
-				if !strings.HasPrefix(soakFault(s), "memory grows in ") || math.Abs(s.Held.BytesPerH-test.leak*3600) > 0.2*test.leak*3600 {
-					t.Fatalf("seed %d, %.1f MB/s in the %s: %q, %+v", seed, test.leak/1e6, where, soakFault(s), s)
+				if !strings.HasPrefix(soakFault(s, false), "memory grows in ") || math.Abs(s.Held.BytesPerH-test.leak*3600) > 0.2*test.leak*3600 {
+					t.Fatalf("seed %d, %.1f MB/s in the %s: %q, %+v", seed, test.leak/1e6, where, soakFault(s, false), s)
 				}
 			}
 		}
@@ -105,7 +105,7 @@ func TestSoakFaults(t *testing.T) {
 		{"all goroutines gone at the end", 600, with(func(u *metrics.ProcessUsage, s int) { u.Goroutines -= s / 599 * 90 }), ""},
 		{"too short", 12, with(func(*metrics.ProcessUsage, int) {}), "10 samples, fewer than 12: the window is too short"},
 	} {
-		if got := soakFault(soakOf(test.seconds, test.of)); !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
+		if got := soakFault(soakOf(test.seconds, test.of), false); !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") {
 			t.Errorf("%s: fault %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -124,5 +124,56 @@ func TestJudgeSoak(t *testing.T) {
 	run.Ops, run.OpsPerS = 0, 0
 	if v := run.verdict(); v.Node != "s1" || !strings.HasPrefix(v.Reason, "server in the soak: open descriptors rise by 60") {
 		t.Errorf("verdict %s", v)
+	}
+}
+
+// A foreign store's process tells of no garbage: its resident set and its descriptors decide.
+func TestSoakOfAStore(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		of   func(second int) metrics.ProcessUsage
+		want string
+	}{
+		{"flat", func(int) metrics.ProcessUsage {
+			return metrics.ProcessUsage{RSSBytes: 1e8, HeldBytes: 1e8, OpenFiles: 70}
+		}, ""},
+		{"grows by a fifth", func(s int) metrics.ProcessUsage {
+			held := 1e8 + uint64(s)*4e4
+			return metrics.ProcessUsage{RSSBytes: held, HeldBytes: held, OpenFiles: 70}
+		}, "memory grows in 536 s: resident 113.3 MB"},
+		{"opens files", func(s int) metrics.ProcessUsage {
+			return metrics.ProcessUsage{RSSBytes: 1e8, HeldBytes: 1e8, OpenFiles: s}
+		}, "open descriptors rise by "},
+	} {
+		s := soakOf(600, test.of)
+		if got := soakFault(s, true); !strings.HasPrefix(got, test.want) || (got == "") != (test.want == "") || strings.Contains(s.String(), "goroutines") {
+			t.Errorf("%s: fault %q, want %q; %s", test.name, got, test.want, s)
+		}
+	}
+}
+
+// Memory of a store that grows by more than its calls, its inserts and a collector explain is
+// named with both figures.
+func TestMemoryGrowth(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		most    uint64
+		inserts uint64
+		want    string
+	}{
+		{"sixfold", 300e6, 0, "the store's memory on node0 grew from 50 MB to 300 MB in the window"},
+		{"a heap between two collections", 100e6, 0, ""},
+		{"a third of the operations insert", 300e6, 5e5, ""},
+	} {
+		run := strained()
+		hosted(run, "", false)
+		run.Nodes[0].Summary.Saturation.OpeningRSSBytes, run.Nodes[0].Summary.Saturation.ProcessRSSBytes = 50e6, test.most
+		for i := range run.Clients() {
+			s := run.Nodes[2+i].Summary
+			s.InWindow.Inserts, s.BytesInWindow = test.inserts, metrics.Bytes{Sent: 1e8, Received: 1e8}
+		}
+		if got := strings.Join(memoryGrowth(*run), "; "); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
 	}
 }

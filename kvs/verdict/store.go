@@ -14,6 +14,17 @@ func foreign(node metrics.RunNode) bool {
 	return node.Role == metrics.Server && node.Config != nil && node.Config.Capabilities != nil && node.Config.Capabilities.Driver != ""
 }
 
+// unseen returns why a foreign store's process is not sampled; "" if it is.
+func unseen(node metrics.RunNode) string {
+	if !foreign(node) {
+		return ""
+	}
+	return node.Config.Capabilities.Unseen
+}
+
+// elsewhere reports whether a foreign store runs on another machine than its host.
+func elsewhere(node metrics.RunNode) bool { return foreign(node) && node.Config.Capabilities.Elsewhere }
+
 // totalStore fills in what a result says of its store, how strongly the counts of both
 // sides are compared, and how many reads strangers made.
 func totalStore(run *metrics.Run) {
@@ -38,6 +49,9 @@ func totalStore(run *metrics.Run) {
 				Name: can.Engine, Driver: can.Driver, Version: can.Version, Settings: can.Settings,
 				Connections: run.Number("connections"),
 				Missing:     []string{"the servers' samples", "their window"},
+			}
+			if can.Unseen != "" {
+				run.Store.Missing = append(run.Store.Missing, "their processes ("+can.Unseen+")")
 			}
 		}
 		if can.Counts == metrics.CountsNone {

@@ -85,6 +85,7 @@ func (w *window) saturation(u metrics.Usage) metrics.Saturation {
 		Runnable:           float64(w.runnable) / float64(w.readings),
 		GCPercent:          100 * metrics.PerSecond(to.collecting-from.collecting, to.running-from.running),
 		ProcessRSSBytes:    w.rssBytes,
+		OpeningRSSBytes:    from.now.RSSBytes,
 		Segments:           since(w.last.segments.first, w.first.segments.first),
 		Retransmits:        u.TCPRetransmits,
 	}

@@ -32,7 +32,7 @@ func TestSaturationOverFixtures(t *testing.T) {
 		want := metrics.Saturation{
 			Start: time.Now().Add(-time.Second), LengthS: 1,
 			OwnCoresPercent: 80, BusiestCorePercent: 80, InterruptPercent: 2.5, StolenPercent: 2.5,
-			Runnable: 2, Retransmits: 3, ProcessRSSBytes: 8 << 20,
+			Runnable: 2, Retransmits: 3, OpeningRSSBytes: 8 << 20, ProcessRSSBytes: 8 << 20,
 		}
 		if got != want {
 			t.Errorf("saturation\n got %+v\nwant %+v", got, want)

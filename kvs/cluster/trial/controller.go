@@ -140,6 +140,7 @@ func (c *Controller) conduct(ctx context.Context) error {
 	steps := []func() error{
 		func() error { return c.start(metrics.Server) },
 		func() error { return c.await(ctx, metrics.Server, ready, connectLimit) },
+		c.checkSeen,
 		func() error { return c.start(metrics.Client) },
 		func() error { return c.await(ctx, metrics.Client, ready, connectLimit) },
 		c.fitLink,
