@@ -35,7 +35,8 @@ func (p Protocol) String() string {
 // Sessions are the connections of one client to a server that agreed on one protocol.
 type Sessions struct {
 	Protocol
-	Ops []uint64 `json:"ops"` // operations of each, by the client's number for it; connections that replaced each other have one number
+	Ops  []uint64 `json:"ops"`  // operations of each, by the client's number for it; connections that replaced each other have one number
+	Keys []uint64 `json:"keys"` // sum of route.Word of the keys of these operations, each rotated left by its kind's number in KindNames, modulo 2^64
 }
 
 // ConnWorkers is the number of workers that share a connection by default when calls

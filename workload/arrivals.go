@@ -24,6 +24,21 @@ type Place struct {
 	Worker, Workers int // the number of the worker in its node, and of all workers of a node
 }
 
+// Part returns the worker's half-open part of the numbers from 0 to total. The parts of all
+// workers cover all numbers, and those of a node's workers follow one another.
+func (p Place) Part(total uint64) (from, to uint64) {
+	first, last := part(total, p.Node, p.Nodes)
+	from, to = part(last-first, p.Worker, p.Workers)
+	return first + from, first + to
+}
+
+// part returns the half-open part i of n of the numbers from 0 to total.
+func part(total uint64, i, n int) (from, to uint64) {
+	each, rest := total/uint64(n), total%uint64(n)
+	begin := func(i uint64) uint64 { return i*each + min(i, rest) }
+	return begin(uint64(i)), begin(uint64(i) + 1)
+}
+
 // Arrivals is the endless, ordered sequence of the times at which one worker's
 // operations are due, counted from the run's start. It depends only on the arguments of
 // NewArrivals. It is not safe for concurrent use.

@@ -60,8 +60,7 @@ func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited
 	longest := 2*c.WarmUp + c.Window + auditSpan
 	a := &audited{origin: now(), tick: longest>>32 + 1}
 	a.loadedVersion = func(client, worker int) uint32 {
-		from, to := share(c.Workload.Records, client, c.Clients)
-		first, last := share(to-from, worker, c.Workers)
+		first, last := workload.Place{Node: client, Nodes: c.Clients, Worker: worker, Workers: c.Workers}.Part(c.Workload.Records)
 		return uint32(last - first)
 	}
 	keys := newKeys(c.keys())
@@ -151,11 +150,11 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	if a == nil {
 		return nil, nil
 	}
-	first, last := share(uint64(len(a.ids)), g.config.Index, g.config.Clients)
+	first, last := workload.Place{Node: g.config.Index, Nodes: g.config.Clients, Workers: 1}.Part(uint64(len(a.ids)))
 	found := make([]metrics.Value, last-first)
 	err := g.each(ctx, func(ctx context.Context, w *worker) error {
-		from, to := share(last-first, w.id, g.config.Workers)
-		return w.readAudited(ctx, g.config, a.ids[first+from:first+to], found[from:to])
+		from, to := g.config.place(w.id).Part(uint64(len(a.ids)))
+		return w.readAudited(ctx, g.config, a.ids[from:to], found[from-first:to-first])
 	})
 	if err != nil {
 		return nil, err

@@ -10,14 +10,6 @@ import (
 	"kvlab/workload"
 )
 
-// share returns the half-open part i of n of the numbers from 0 to total. The parts
-// cover all numbers.
-func share(total uint64, i, n int) (from, to uint64) {
-	each, rest := total/uint64(n), total%uint64(n)
-	part := func(i uint64) uint64 { return i*each + min(i, rest) }
-	return part(uint64(i)), part(uint64(i) + 1)
-}
-
 // nullLoad is the number of records that a worker stores per server when no server has
 // a store. Any one of them gives a server its value for all replies.
 const nullLoad = 64
@@ -25,12 +17,11 @@ const nullLoad = 64
 // share is the half-open range of the records that this worker loads: its share of the
 // client's, or only the beginning of that if the servers have no store.
 func (w *worker) share(c Config) (first, last uint64) {
-	from, to := share(c.Workload.Records, c.Index, c.Clients)
-	first, last = share(to-from, w.id, c.Workers)
+	first, last = c.place(w.id).Part(c.Workload.Records)
 	if !slices.ContainsFunc(w.servers, func(s driver.Server) bool { return !s.NoStore }) {
 		last = min(last, first+nullLoad*uint64(len(w.servers)))
 	}
-	return first + from, last + from
+	return first, last
 }
 
 // load does one kind of operation on each record of the worker's share, and compares

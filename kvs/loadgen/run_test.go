@@ -171,7 +171,7 @@ func checkDigests(t *testing.T, g *Generator, summary metrics.Summary) {
 		}
 		drawn += w.source.Drawn()
 	}
-	from, to := share(g.config.Workload.Records, g.config.Index, g.config.Clients)
+	from, to := workload.Place{Node: g.config.Index, Nodes: g.config.Clients, Workers: 1}.Part(g.config.Workload.Records)
 	if loaded := 2 * (to - from); summary.Total.Ops() != loaded+drawn {
 		t.Errorf("%d operations verified, want %d of the load and %d drawn", summary.Total.Ops(), loaded, drawn)
 	}

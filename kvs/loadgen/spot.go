@@ -122,7 +122,7 @@ func (g *Generator) shareSpots(secret uint64) {
 	a.spotShare = workload.SpotShare(secret)
 	a.spots = workload.SampleSpots(secret, len(a.ids))
 	for _, w := range g.workers {
-		from, to := share(uint64(len(a.spots)), w.id, g.config.Workers)
+		from, to := workload.Place{Nodes: 1, Worker: w.id, Workers: g.config.Workers}.Part(uint64(len(a.spots)))
 		w.spots, w.before, w.spotted = slices.Clone(a.spots[from:to]), nil, nil
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"kvlab/kvs"
+	"kvlab/kvs/route"
 	"kvlab/metrics"
 )
 
@@ -34,14 +36,14 @@ type Service struct {
 	conns    map[*Conn]bool             // open; guarded by mu
 	closed   map[string]metrics.Counts  // by peer, of closed connections; guarded by mu
 	strange  metrics.Counts             // of strangers' closed connections; guarded by mu
-	lanes    map[lane]uint64            // operations of closed connections; guarded by mu
+	lanes    map[lane]carried           // by closed connections; guarded by mu
 	sessions map[sessionKey]*replyCache // guarded by mu
 }
 
 // New returns a service over engine.
 func New(engine kvs.Engine) *Service {
 	name := rand.Text()
-	s := &Service{engine: engine, instance: name, process: name, conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, lanes: map[lane]uint64{}, sessions: map[sessionKey]*replyCache{}}
+	s := &Service{engine: engine, instance: name, process: name, conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, lanes: map[lane]carried{}, sessions: map[sessionKey]*replyCache{}}
 	s.durable, _ = engine.(kvs.Durable)
 	s.sample.Store(new(Sample))
 	return s
@@ -139,6 +141,7 @@ type Conn struct {
 
 	mu   sync.Mutex
 	done metrics.Counts // guarded by mu
+	keys uint64         // likewise; see metrics.Sessions
 
 	// Of a session.
 	cache      *replyCache // nil without a session
@@ -159,9 +162,8 @@ func (c *Conn) Close() {
 			s.strange = s.strange.Add(c.counts())
 			return
 		}
-		done := c.counts()
-		s.closed[c.peer] = s.closed[c.peer].Add(done)
-		s.lanes[c.lane()] += done.Ops()
+		s.closed[c.peer] = s.closed[c.peer].Add(c.counts())
+		s.lanes[c.lane()] = s.lanes[c.lane()].add(c.carried())
 		if c.cache != nil {
 			s.detach(c)
 		}
@@ -175,9 +177,10 @@ func (c *Conn) counts() metrics.Counts {
 }
 
 // count adds what a call applied.
-func (c *Conn) count(done *metrics.Counts) {
+func (c *Conn) count(done *metrics.Counts, keys uint64) {
 	c.mu.Lock()
 	c.done.Accumulate(done)
+	c.keys += keys
 	c.mu.Unlock()
 }
 
@@ -200,6 +203,7 @@ type account struct {
 	conn         *Conn
 	picker       picker
 	ops          [kvs.Kinds]uint64
+	keys         uint64
 	hits, misses int
 }
 
@@ -230,10 +234,13 @@ func (a *account) count(ops []kvs.Op, reply *kvs.Reply) error {
 	a.picker.pick(ops)
 	// Most operations are of one kind, and incrementing its counter in memory waits for the
 	// increment before. Therefore a chunk's counts are in one register.
-	packed := uint64(0)
+	packed, keys := uint64(0), uint64(0)
 	for i := range ops {
-		packed += 1 << (countBits * ops[i].Kind & 63)
+		op := &ops[i]
+		packed += 1 << (countBits * op.Kind & 63)
+		keys += bits.RotateLeft64(route.Word(op.Key), int(op.Kind))
 	}
+	a.keys += keys - keysOfParts(ops, packed)
 	for kind := range a.ops {
 		a.ops[kind] += packed >> (countBits * kind) & (1<<countBits - 1)
 	}
@@ -242,6 +249,20 @@ func (a *account) count(ops []kvs.Op, reply *kvs.Reply) error {
 		return fmt.Errorf("the reply is too large: at most %d bytes", kvs.MaxBody)
 	}
 	return nil
+}
+
+// keysOfParts returns the part of a chunk's sum that belongs to the parts of scans, of which
+// packed has the number.
+func keysOfParts(ops []kvs.Op, packed uint64) (keys uint64) {
+	if packed>>(countBits*kvs.ScanPart)&(1<<countBits-1) == 0 {
+		return 0
+	}
+	for i := range ops {
+		if op := &ops[i]; op.Kind == kvs.ScanPart {
+			keys += bits.RotateLeft64(route.Word(op.Key), int(op.Kind))
+		}
+	}
+	return keys
 }
 
 // commit applies all operations of a call to a durable engine, and waits until what they
@@ -282,7 +303,7 @@ func (a *account) end(all int, err *error) {
 		*err = fmt.Errorf("apply a batch of %d operations: %w", all, *err)
 	}
 	done := metrics.CountsOf(a.ops, uint64(a.hits), uint64(a.misses), 1)
-	a.conn.count(&done)
+	a.conn.count(&done, a.keys)
 }
 
 // BatchPutGet applies a batch and fills reply with one result for each operation, in

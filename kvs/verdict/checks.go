@@ -78,6 +78,7 @@ var checks = []Check{
 	{"linearizable", "what is recorded with -linearizable is linearizable", "A read returned a value that no order of the operations explains: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkHistory},
 	{"audit", "after the run the store has the clients' last acknowledged writes", "A write may be acknowledged only when it is done: look for writes that are dropped, or overtaken by an older one.", checkAudit},
 	{"fresh", "no client reads a value that a later one has surely replaced", "A read returned an old value: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkFresh},
+	{"sent", "all operations of some workers are those of the seed, drawn again, and the servers applied them", drawn, checkSent},
 	{"soak", "in a soak no process grows", "Look for memory, descriptors and goroutines that are kept: docs/measuring.md says how.", checkSoak},
 	{Ceiling, "the servers have a store", "choose an -engine that stores, for a result", checkCeiling},
 	{"checked", "the values that are checked are those of their keys", "Leave out -verify none.", checkChecked},

@@ -32,9 +32,9 @@ func checkSessions(run *judged) finding {
 		for i, w := range workers {
 			verified[i%len(lanes)] += w.Verified
 		}
-		for i, ops := range lanes {
-			if ops != verified[i] {
-				return failed(node.Name, "the client's connection %d carried %d operations, the workers that have it verified %d: they use others", i, ops, verified[i])
+		for i, l := range lanes {
+			if l.ops != verified[i] {
+				return failed(node.Name, "the client's connection %d carried %d operations, the workers that have it verified %d: they use others", i, l.ops, verified[i])
 			}
 		}
 		connections += len(lanes) * run.Count(metrics.Server)
@@ -42,8 +42,14 @@ func checkSessions(run *judged) finding {
 	return passed("%d connections have the protocol of the flags, and carried what their workers verified", connections)
 }
 
-// lanes returns the operations of a client's connections, by number, with all servers.
-func (run *judged) lanes(node metrics.RunNode) (lanes []uint64, fault finding) {
+// lane is what the connections of one number carried to all servers.
+type lane struct {
+	ops  uint64
+	keys uint64 // see metrics.Sessions
+}
+
+// lanes returns a client's connections by their number.
+func (run *judged) lanes(node metrics.RunNode) (lanes []lane, fault finding) {
 	want := metrics.ProtocolOf(run.Workload)
 	for _, server := range run.Servers() {
 		for _, peer := range server.Summary.Peers {
@@ -54,9 +60,12 @@ func (run *judged) lanes(node metrics.RunNode) (lanes []uint64, fault finding) {
 				if s.Protocol != want {
 					return nil, failed(node.Name, "%d of its connections to server %s had %s, its flags ask for %s", len(s.Ops), server.Name, s.Protocol, want)
 				}
-				lanes = append(lanes, make([]uint64, max(0, len(s.Ops)-len(lanes)))...)
-				for i, ops := range s.Ops {
-					lanes[i] += ops
+				if len(s.Keys) != len(s.Ops) {
+					return nil, failed(server.Name, "the server gives no account of the keys of %d connections of %s", len(s.Ops), node.Name)
+				}
+				lanes = append(lanes, make([]lane, max(0, len(s.Ops)-len(lanes)))...)
+				for i := range s.Ops {
+					lanes[i].ops, lanes[i].keys = lanes[i].ops+s.Ops[i], lanes[i].keys+s.Keys[i]
 				}
 			}
 		}

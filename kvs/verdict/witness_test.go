@@ -59,7 +59,7 @@ func witnessed() *judged {
 			WindowStart: opens.Add(20 * time.Millisecond), WindowLengthS: 9.99, InWindow: metrics.Counts{Gets: 9000 - 12, Puts: 1000, Calls: 999},
 			Opening: &metrics.Marks{Start: opens.Add(-20 * time.Millisecond), AtS: []float64{0, 0.01, 0.03}, Ops: []uint64{9983, 9992, 10_013}},
 			Closing: &metrics.Marks{Start: opens.Add(9970 * time.Millisecond), AtS: []float64{0, 0.02, 0.06}, Ops: []uint64{19_972, 19_992, 20_003}},
-			Total:   total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total, Sessions: []metrics.Sessions{{Protocol: metrics.Protocol{Codec: "binary"}, Ops: []uint64{10_002, 10_000}}}}}, Seen: &metrics.Seen{Records: 1, Values: metrics.Values{Count: 10, Bytes: 1000, Compressed: 1000}},
+			Total:   total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total, Sessions: []metrics.Sessions{{Protocol: metrics.Protocol{Codec: "binary"}, Ops: []uint64{10_002, 10_000}, Keys: make([]uint64, 2)}}}}, Seen: &metrics.Seen{Records: 1, Values: metrics.Values{Count: 10, Bytes: 1000, Compressed: 1000}},
 		}},
 		{Name: "c0", Role: metrics.Client, Summary: client,
 			Config: &metrics.Config{Classes: classes, Flags: map[string]string{"call-timeout": "10", "sample-every": "1s", "workers": "2"}},

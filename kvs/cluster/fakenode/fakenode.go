@@ -179,7 +179,7 @@ func (n *fake) serve() {
 	s.Opening = &metrics.Marks{Start: time.Unix(0, 0), AtS: []float64{0}, Ops: []uint64{0}} // of 1970: they bound nothing
 	s.Closing = s.Opening
 	for _, client := range strings.Split(n.arg("-fake-clients"), ",") {
-		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: client, Counts: Pair, Sessions: []metrics.Sessions{{Ops: []uint64{Pair.Ops()}}}})
+		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: client, Counts: Pair, Sessions: []metrics.Sessions{{Ops: []uint64{Pair.Ops()}, Keys: []uint64{0}}}})
 		s.Total = s.Total.Add(Pair)
 	}
 	s.Seen = &metrics.Seen{Records: uint64(len(s.Peers)) * loadPair.Puts, Groups: []uint64{s.Total.Ops()}}

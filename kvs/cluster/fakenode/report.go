@@ -90,9 +90,12 @@ func (n *fake) account(s *metrics.Summary) {
 	if err != nil {
 		panic(err)
 	}
-	source := plan.Source(workload.Place{Node: client, Nodes: clients, Workers: 1})
-	source.Fill(make([]workload.Op, 1024))
-	opening := fmt.Sprintf("%016x", source.Digest())
+	drawn := func(ops uint64) (digest string) {
+		source := plan.Source(workload.Place{Node: client, Nodes: clients, Workers: 1})
+		source.Fill(make([]workload.Op, ops))
+		return fmt.Sprintf("%016x", source.Digest())
+	}
+	opening := drawn(1024)
 	took := time.Duration(s.WindowLengthS / rounds * float64(time.Second))
 	sums := metrics.Rounds{Ops: batch * rounds, Rounds: rounds, Calls: rounds * servers, BusyS: s.WindowLengthS, MostOps: batch}
 	if text := n.arg("-rate"); text != "" {
@@ -125,6 +128,7 @@ func (n *fake) account(s *metrics.Summary) {
 	s.BytesInWindow = s.Bytes
 	s.Verification.Checked = s.Total.Hits
 	s.Verification.Examined = s.Total.Ops()
+	s.Digests = []string{drawn(s.Total.Ops() - servers*loadPair.Ops())}
 	s.Workers = []metrics.WorkerAccount{{Loaded: servers * loadPair.Ops(), Drawn: s.Total.Ops() - servers*loadPair.Ops(), Verified: s.Total.Ops(),
 		OpeningOps: 1024, Opening: opening, Redrawn: opening, Rounds: &sums}}
 	n.record(metrics.Record{Interval: &metrics.Interval{Phase: metrics.Window, LengthS: s.WindowLengthS, Counts: s.InWindow}})

@@ -286,6 +286,24 @@ func plantedCold(ops []workload.Op) {
 		reason: "the servers' sampled writes where",
 	},
 	{
+		name: "later all workers send worker 0's operations",
+		edits: []edit{{worker, "	source   *workload.Source\n", "	source   *workload.Source\n	other    *workload.Source\n	sent     []workload.Op\n"},
+			{worker, "		source:   plan.Source(c.place(id)),\n", "		source:   plan.Source(c.place(id)),\n		other:    plan.Source(c.place(0)),\n"},
+			{closedLoop, "		w.source.Fill(w.block.ops[:n])\n", `		w.source.Fill(w.block.ops[:n])
+		switch later := w.source.Drawn() > 8192; {
+		case later && planted("later all workers send worker 0's operations"):
+			w.other.Fill(w.block.ops[:n])
+		case later && planted("each block is sent twice") && len(w.sent) >= n:
+			copy(w.block.ops[:n], w.sent)
+			w.sent = nil
+		default:
+			w.sent = append(w.sent[:0], w.block.ops[:n]...)
+		}
+`}},
+		client: "-workload YCSB-C", reason: "sent others than it drew|draws repeat each other", // without writes no audit finds it
+	},
+	{name: "each block is sent twice", client: "-workload YCSB-C", reason: "sent others than it drew"},
+	{
 		name:   "one connection of eight",
 		edits:  []edit{{loadConfig, "	case c.Connections > 0:\n", "	case planted(\"one connection of eight\"):\n		return 1\n	case c.Connections > 0:\n"}},
 		client: "-connections 8", reason: "-connections is 8",
