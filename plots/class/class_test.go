@@ -230,6 +230,9 @@ func TestNoGrades(t *testing.T) {
 		}
 		s.Standings.Void, s.Standings.Dropped = test.void, []int{2, 4}
 		s.Class.Gradebook = &metrics.Gradebook{Canvas: book(t, export), Assignment: "L (1)", Points: 100}
+		if good, lossy := len(s.TrialsOf("good")), len(s.TrialsOf("lossy")); good != 4 || lossy != 6 { // which fails from round 2 on
+			t.Errorf("%d and %d trials count", good, lossy)
+		}
 		made, err := Files(s)
 		if said := strings.Split(fmt.Sprint(err), "\n"); (err != nil || test.said != nil) && !slices.Equal(said, test.said) {
 			t.Errorf("%s: %q, want %q", name, said, test.said)

@@ -129,19 +129,12 @@ func (s *Sweep) Failed() []metrics.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool { return t.Verdict.Valid })
 }
 
-// TrialsOf returns the trials of an entry of a class: of each round the last one, which
-// counts.
-func (s *Sweep) TrialsOf(entry string) (trials []metrics.Trial) {
-	for _, t := range s.Trials {
-		if !slices.Equal(t.Point, []string{entry}) {
-			continue
-		}
-		if last := len(trials) - 1; last >= 0 && trials[last].Round == t.Round {
-			trials = trials[:last]
-		}
-		trials = append(trials, t)
-	}
-	return trials
+// TrialsOf returns the trials of an entry of a class, but for the valid ones of rounds that do
+// not count.
+func (s *Sweep) TrialsOf(entry string) []metrics.Trial {
+	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool {
+		return !slices.Equal(t.Point, []string{entry}) || t.Verdict.Valid && slices.Contains(s.Standings.Dropped, t.Round)
+	})
 }
 
 // TrialName is a trial for people: "trial 3, nodes=8", or a run's id.
