@@ -98,7 +98,7 @@ var teams = []team{
 
 // gradingClass writes the class of docs/grading.md as it stands, but for its budget, less memory and fewer workers, with the
 // folders of some teams.
-func gradingClass(t *testing.T, budget string, teams []team) (file string) {
+func gradingClass(t *testing.T, budget string, secs int, teams []team) (file string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/grading.md")
 	if err != nil {
@@ -107,7 +107,7 @@ func gradingClass(t *testing.T, budget string, teams []team) (file string) {
 	text := regexp.MustCompile("(?s)```toml\n(.*?)```").FindSubmatch(page)[1]
 	dir := t.TempDir()
 	files := map[string]string{
-		"class.toml":    strings.NewReplacer(`"90m"`, fmt.Sprintf("%q", budget), "least_secs = 5", "least_secs = 2", "--batch 32", "--batch 32 --workers 8", "[gates]\nmemory = \"2GB\"", "[gates]\nmemory = \"400MB\"").Replace(string(text)),
+		"class.toml":    strings.NewReplacer(`"90m"`, fmt.Sprintf("%q", budget), "least_secs = 5", fmt.Sprintf("least_secs = %d", secs), "--batch 32", "--batch 32 --workers 8", "[gates]\nmemory = \"2GB\"", "[gates]\nmemory = \"400MB\"").Replace(string(text)),
 		"export.csv":    "Student,ID,SIS User ID,SIS Login ID,Section,KV lab 2 (1234)\n",
 		"worksheet.csv": "Identifier,Full name,Grade,Feedback comments\n",
 	}
@@ -135,11 +135,12 @@ func TestClassEvening(t *testing.T) {
 	needRoot(t)
 	long := os.Getenv("KVLAB_LONG") == "1"
 	some, budget, interruptAt, disturbed := append(slices.Clone(teams[:6]), teams[len(teams)-1]), "1ms", 2, []int(nil)
+	secs := 2
 	if long {
-		some, budget, interruptAt, disturbed = teams, "20m", 13, []int{2, 4, 5}
+		some, budget, secs, interruptAt, disturbed = teams, "30m", 5, 13, []int{2, 4, 5}
 	}
 	warm(t, strings.NewReplacer("DELAY", "1", "GET", "", "PUT", "").Replace(courseServer))
-	root, out, file := build(t), t.TempDir(), gradingClass(t, budget, some)
+	root, out, file := build(t), t.TempDir(), gradingClass(t, budget, secs, some)
 	latest := filepath.Join(out, "latest")
 	launch := func(args ...string) *exec.Cmd { return exec.Command(filepath.Join(root, "bin", "kvscluster"), args...) }
 	made := func() (trials []metrics.Trial) {
@@ -189,7 +190,7 @@ func TestClassEvening(t *testing.T) {
 		case <-time.After(100 * time.Millisecond):
 			if trials := made(); len(trials) > 0 && len(disturbed) > 0 && trials[len(trials)-1].Round == disturbed[0] {
 				disturbed = disturbed[1:]
-				launch("--local", "--secs", "6", "--no-ceiling", "--out", t.TempDir()).Run() // it takes all processors
+				launch("--local", "--secs", "3", "--records", "10000", "--no-ceiling", "--out", t.TempDir()).Run() // it takes all processors
 			}
 		}
 	}
