@@ -11,6 +11,7 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/target"
 	"kvlab/metrics"
 	"kvlab/metrics/input"
 )
@@ -170,6 +171,8 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	texts := []*string{&t.server, &t.client}
 	for i, word := range t.words {
 		switch {
+		case strings.HasSuffix(word, ".toml") || strings.Contains(word, "://") || slices.Contains(target.Shipped(), word):
+			return fmt.Errorf("%s %q: want --target %s to measure that store; the form is [servers [clients [server-args [client-args]]]]", wordNames[min(i, 3)], input.HidePassword(word), input.HidePassword(word))
 		case i == len(wordNames):
 			return fmt.Errorf("unexpected word %q: the form is [servers [clients [server-args [client-args]]]], each args in one quoted string", word)
 		case i < 2:

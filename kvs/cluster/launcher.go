@@ -80,6 +80,7 @@ func New(root, bin string, stdout, stderr io.Writer) *Launcher {
 func (l *Launcher) Run(ctx context.Context, args []string) error {
 	l.progress = newProgress(l.Stderr)
 	args, l.passwords = input.HidePasswords(args)
+	l.takePasswords()
 	err := l.run(ctx, args)
 	if exit := (*exitError)(nil); err != nil && !(errors.As(err, &exit) && exit.shown) {
 		fmt.Fprintf(l.Stderr, "run-cluster.sh: %v\n", err)

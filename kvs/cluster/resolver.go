@@ -31,6 +31,7 @@ type configuration struct {
 	programs plan.Programs
 	settings map[metrics.Role]metrics.FlagValues // of the programs, final
 	password string                              // of the foreign store
+	runs     bool                                // the foreign store is there before a trial, and after it
 	commit   string                              // of the programs
 	server   string                              // commit of the servers' program, where it is another one
 }
@@ -203,6 +204,9 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 		}
 	}
 	if n := len(t.Servers); n > 0 {
+		if at.runs = true; at.cfg.Symmetric || at.cfg.ServersPerNode > 0 || at.cfg.ServerCores != "" {
+			return errors.New("the store runs already, where it is: leave --symmetric, --servers-per-node and --server-cores out")
+		}
 		found, err := r.launcher.Programs.Find(ctx, node.Search{Target: t.String(), Password: at.password})
 		if err != nil {
 			return err

@@ -252,6 +252,7 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 		if err := t.dir.Clear(); err != nil {
 			return done, err
 		}
+		t.keepApart()
 		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, ServerCommit: at.server, Command: s.plan.Command}
 		trials = append(trials, t)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -36,6 +37,15 @@ type job struct {
 	batch   uint64             // see trial.Setup
 	lowered int                // see trial.Setup
 	barrier *trial.Barrier     // with the other trial of a pair; nil for none
+}
+
+// keepApart gives the keys of a trial of several a word before them, if it inserts into a store
+// that runs: the trial would find the keys that another has left there. All words have one length.
+func (j *job) keepApart() {
+	if client := j.settings[metrics.Client]; j.runs && verdict.Inserts(client) {
+		word := fmt.Sprintf("%s%05x-", client["key-prefix"], rand.Uint32N(1<<20))
+		j.plan.ClientArgs = append(without(j.plan.ClientArgs, "key-prefix"), "-key-prefix="+word)
+	}
 }
 
 // trial runs a plan once, with new processes and a new load, and always writes the run's

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -47,8 +48,29 @@ func (l *Launcher) containing(cfg Config) bool {
 	})
 }
 
+// passwordsVariable is the environment variable by which a second launcher gets the passwords
+// that the command line hides, as JSON.
+const passwordsVariable = "KVLAB_PASSWORDS"
+
+// takePasswords takes the passwords of the launcher that has started this one. Nothing that
+// this one starts inherits them.
+func (l *Launcher) takePasswords() {
+	if text := os.Getenv(passwordsVariable); text != "" {
+		_ = json.Unmarshal([]byte(text), &l.passwords) // a launcher wrote it
+		os.Unsetenv(passwordsVariable)
+	}
+}
+
 // again runs a command line with a second launcher, in the namespaces that enter makes.
 func (l *Launcher) again(ctx context.Context, enter func(context.Context, []string, io.Writer, io.Writer, <-chan struct{}) (int, error), args []string) error {
+	text, err := json.Marshal(l.passwords)
+	if err == nil && len(l.passwords) > 0 {
+		err = os.Setenv(passwordsVariable, string(text))
+		defer os.Unsetenv(passwordsVariable)
+	}
+	if err != nil {
+		return err
+	}
 	status, err := enter(ctx, args, l.Stdout, l.Stderr, l.Force)
 	switch {
 	case ctx.Err() != nil && (err != nil || status == 2): // what a Go program that is pid 1 exits with before it listens to signals

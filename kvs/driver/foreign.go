@@ -48,8 +48,11 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 			return fmt.Errorf("setting counts: want %s, or leave it out, not %q", NoCounts, value)
 		}
 	}
-	if o.Settings["user"] != "" && o.Settings["password"] == "" {
+	switch {
+	case o.Settings["user"] != "" && o.Settings["password"] == "":
 		return errors.New("setting user: want the setting password with it")
+	case o.Settings["ca"] != "" && o.Settings["tls"] != "on":
+		return errors.New("setting ca: want tls=on with it, or a URL such as rediss://: without TLS no certificate is looked at")
 	}
 	return nil
 }

@@ -57,6 +57,6 @@ func (g *Generator) CheckLeft(ctx context.Context) error {
 		return nil
 	}
 	first, _ := keys.key(c.Workload.Records)
-	return fmt.Errorf("the store holds keys of an earlier run (%d of the first %d from %s on, which this workload inserts; %d keys in all): want an empty store (FLUSHALL, etcdctl del --prefix, or memcached started anew), or --key-prefix with a word that no run has had yet",
+	return fmt.Errorf("the store holds keys of an earlier run (%d of the first %d from %s on, which this workload inserts; %d keys in all): want an empty store (FLUSHALL, flush_all, or etcdctl del --prefix), or --key-prefix with a word that no run has had yet",
 		found, leftProbes, first, held)
 }

@@ -28,6 +28,10 @@ func Shipped() (names []string) {
 
 func (t *Target) readShipped(name string) error {
 	names := Shipped()
+	path := strings.TrimPrefix(name, "server:") // of --ab, where a checkout of kvlab follows
+	if info, err := os.Stat(path); path != name || err == nil && info.IsDir() {
+		return fmt.Errorf("%s: want the file that says how the store there is built and started, such as %s", name, filepath.Join(path, "store.toml"))
+	}
 	if !slices.Contains(names, name) {
 		return fmt.Errorf("want %s, %s, a URL such as redis://host:port, or a file that ends in .toml%s",
 			own, strings.Join(names, ", "), input.DidYouMean(name, "", append(names, own)))
@@ -127,8 +131,11 @@ func (t *Target) embed() error {
 		return nil
 	}
 	text, err := os.ReadFile(file)
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("ca: %w", err)
+	case !strings.HasPrefix(string(text), "-----BEGIN"):
+		return fmt.Errorf("ca: %s has no certificate in PEM: want -----BEGIN CERTIFICATE----- first", file)
 	}
 	t.Settings["ca"], t.text = string(text), ""
 	return nil

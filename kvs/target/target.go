@@ -103,6 +103,8 @@ func (t *Target) settle() error {
 		return errors.New(`driver: want the driver that speaks to the store, as in driver = "redis"`)
 	case (t.Run == "") == (len(t.Servers) == 0):
 		return errors.New("want either run, the command that starts a server, or servers, the addresses of those that run")
+	case t.Dir != "" && t.Build == "":
+		return errors.New("dir: build runs there, and there is none: run has a fresh folder, {dir}")
 	case t.Build != "" && !strings.Contains(t.Run, "{bin}"):
 		return errors.New("build: want {bin}, the program that it builds, in run")
 	case t.Build == "" && t.Bin == "" && strings.Contains(t.Run, "{bin}"):

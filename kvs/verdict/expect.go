@@ -32,6 +32,16 @@ type expectation struct {
 	squares []float64 // by server, the probability that two draws are on the same record of it
 }
 
+// Inserts reports whether the workload of a client's flags inserts records.
+func Inserts(flags metrics.FlagValues) bool {
+	config, _, _, err := workOf(flags)
+	if err != nil {
+		return false // the client has refused them
+	}
+	plan, err := workload.New(config)
+	return err == nil && plan.Share(workload.Insert) > 0
+}
+
 // topRecord is where one of the most popular records lies, and its share.
 type topRecord struct {
 	server    int     // its number, in the clients' order

@@ -14,6 +14,8 @@ const (
 	Quick   = "QUICK"          // of a run that is never ranked against others
 	Crowded = "OTHER WORK"     // of one that other processes disturbed
 	Drifted = "NON-STATIONARY" // of one whose rate drifted before its window
+
+	FewRecords = "FEW RECORDS" // of a workload whose rounds repeat keys
 )
 
 // reservationsOf lists what weakens a VALID run, the gravest first.
@@ -26,6 +28,9 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 	add(run.Quick, Quick, "leave out --quick for a number to keep", "the run was a short look, with few records")
 	saturated := run.Offered.Saturated(run.Ops)
 	add(saturated != "", "SATURATED", "offer a lower -rate", "the store did not keep up: %s", strings.TrimPrefix(saturated, "saturated: "))
+	// So many operations have fewer keys: by the pigeonhole principle some repeat one.
+	records, round := run.Number("records"), run.Number("batch")*len(run.Servers())
+	add(records > 0 && round > records, FewRecords, "use more -records, or a smaller -batch", "a round has %d operations on %d records: its calls repeat keys", round, records)
 	if c := run.Ceiling; c != nil {
 		add(c.ClientBound, "CLIENT-BOUND", "use more client nodes, or larger batches", "the same clients reach only %.2fx this rate without a store", c.Headroom)
 		add(c.NotUsable, "NO CEILING", "measure longer, with --secs 30", "the ceiling is too noisy: it is below the result, measured twice")

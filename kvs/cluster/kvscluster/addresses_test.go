@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -143,7 +144,7 @@ func TestEarlierKeys(t *testing.T) {
 	startMemcached(t, "tcp", "127.0.0.1:"+port, "-l", "127.0.0.1", "-p", port)
 	for target, flush := range map[string]func(){
 		"redis://" + redis.Addr:         func() { redis.Do("FLUSHALL") },
-		"memcached://127.0.0.1:" + port: nil, // it counts what flush_all flushed when it is written again
+		"memcached://127.0.0.1:" + port: func() { flushMemcached(t, "127.0.0.1:"+port) }, // it still counts the keys
 	} {
 		inserts := []string{"--target", target, "--workload", "YCSB-D"}
 		measure(t, inserts...)
@@ -154,10 +155,46 @@ func TestEarlierKeys(t *testing.T) {
 			t.Errorf("%s: %v\n%s", target, err, out)
 		}
 		measure(t, append(inserts, "--key-prefix", "second-")...)
-		if flush != nil {
-			flush()
-			measure(t, inserts...)
+		flush()
+		measure(t, inserts...)
+		// The trials of a sweep insert, each with keys of its own.
+		out, err = exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--rate", "5k", "--warmup", "0", "--secs", "1", "--sweep", "batch=16,32")...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "2 trials, each with counts exact") {
+			t.Errorf("%s: %v\n%s", target, err, out)
 		}
+	}
+}
+
+// The launcher inside a virtual lab knows the password of a URL.
+func TestVirtualPassword(t *testing.T) {
+	inCI(t)
+	t.Parallel()
+	dir, err := os.MkdirTemp("/var/tmp", "kvlab-test-") // a lab has a /tmp of its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	redistest.Start(t, "--unixsocket", filepath.Join(dir, "redis.sock"), "--requirepass", "s3cret")
+	said, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--virtual", "2", "--no-ceiling", "--out", t.TempDir(), "--target", "unix://:s3cret@"+filepath.Join(dir, "redis.sock"),
+		"--records", "5000", "--workers", "4", "--rate", "5k", "--secs", "1", "--warmup", "0").CombinedOutput()
+	if err != nil || strings.Contains(string(said), "s3cret") {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// flushMemcached drops all keys of a memcached.
+func flushMemcached(t *testing.T, address string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answer := make([]byte, 4)
+	if _, err := fmt.Fprint(conn, "flush_all\r\n"); err != nil {
+		t.Fatal(err)
+	} else if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "OK\r\n" {
+		t.Fatalf("%q, %v", answer, err)
 	}
 }
 
@@ -240,6 +277,13 @@ func TestNothingIsIgnored(t *testing.T) {
 	}{
 		{[]string{"--client-args", "-engine slab"}, "-engine in the clients' arguments: the servers have the engine: want --engine, or it in --server-args"},
 		{[]string{"1", "1", "", "-engine slab"}, "-engine in the clients' arguments"},
+		{[]string{"../stores/claw.toml"}, `servers "../stores/claw.toml": want --target ../stores/claw.toml to measure that store`},
+		{[]string{"1", "redis"}, `clients "redis": want --target redis to measure that store`},
+		{[]string{"redis://u:s3cret@h"}, "want --target redis://u:***@h to measure"},
+		{[]string{"1", "1", "../claw.toml"}, `server-args "../claw.toml": want --target ../claw.toml`},
+		{[]string{"--target", "server:../lab"}, "such as ../lab/store.toml"},
+		{[]string{"--target", "unix:///run/x.sock", "--server-cores", "0"}, "the store runs already, where it is: leave --symmetric, --servers-per-node and --server-cores out"},
+		{[]string{"--target", "redis://h?ca=ca.pem"}, "ca: open ca.pem: no such file"},
 		{[]string{"--engine", "slab"}, ""},
 		{[]string{"--quick", "--secs", "3"}, ""},
 		{[]string{"--target", "redis://u:s3cret@h/1"}, "/1: want no path, or /0 for Redis"},

@@ -48,8 +48,8 @@ func (b *Builds) Checkout(ctx context.Context, checkout string, s Stranger) (com
 	if path, ok := b.stores[key]; ok {
 		return b.commits[key], path, nil
 	}
-	if _, err := os.Stat(filepath.Join(checkout, "go.mod")); err != nil {
-		return "", "", fmt.Errorf("%s is no checkout of kvlab: it has no go.mod", checkout)
+	if _, err := os.Stat(filepath.Join(checkout, "kvs", "server", "kvsserver")); err != nil {
+		return "", "", fmt.Errorf(`%s is no checkout of kvlab: it has no kvs/server/kvsserver: another store wants a target file, as in --ab "" "--target %s"`, checkout, filepath.Join(checkout, "store.toml"))
 	}
 	if err := b.open(); err != nil {
 		return "", "", err

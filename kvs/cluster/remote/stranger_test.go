@@ -179,7 +179,7 @@ func TestBuildAttacks(t *testing.T) {
 
 func TestNoCheckout(t *testing.T) {
 	t.Parallel()
-	if _, _, err := new(Builds).Checkout(t.Context(), t.TempDir(), Stranger{}); err == nil || !strings.Contains(err.Error(), "no go.mod") {
+	if _, _, err := new(Builds).Checkout(t.Context(), t.TempDir(), Stranger{}); err == nil || !strings.Contains(err.Error(), "no kvs/server/kvsserver: another store wants a target file") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }

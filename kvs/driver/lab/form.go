@@ -78,6 +78,9 @@ func newForm(given map[string]string) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
+	if given["kinds"] != "" && cmp.Or(given["kind"], ofPreset["kind"]) == "" {
+		return nil, errors.New("setting kinds of a lab server: want kind too, the field that has one of them")
+	}
 	s := maps.Clone(defaults)
 	for _, over := range []map[string]string{ofPreset, given} {
 		maps.Copy(s, over)

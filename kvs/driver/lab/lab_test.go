@@ -191,6 +191,7 @@ func TestCheck(t *testing.T) {
 		want     string
 	}{
 		{map[string]string{"preset": "bsae"}, nil, "want one of base, single, clawcodes, batch-optype, dashree, batch-type, dashree-gets, gets-keys, citywatch, batch-requestid, sacatrash, batch-isread, kangyang, batch-indices, gianghta, gets-requests, haoren, gets-puts, venkateshdb, batch-timestamp; did you mean base?"},
+		{map[string]string{"kinds": "R,W"}, nil, "setting kinds of a lab server: want kind too"},
 		{map[string]string{"transport": "udp"}, nil, `transport "udp"`},
 		{map[string]string{"preset": "dashree-gets", "stamp": "Time"}, nil, "a list of keys has no field for it"},
 		{map[string]string{"methd": "KVService.Get"}, nil, "did you mean method?"},
