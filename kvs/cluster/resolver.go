@@ -31,6 +31,7 @@ type configuration struct {
 	programs plan.Programs
 	settings map[metrics.Role]metrics.FlagValues // of the programs, final
 	password string                              // of the foreign store
+	open     string                              // a warning about who can use the foreign store; "" for none
 	runs     bool                                // the foreign store is there before a trial, and after it
 	commit   string                              // of the programs
 	server   string                              // commit of the servers' program, where it is another one
@@ -197,7 +198,7 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 	if err := t.Set(text); err != nil {
 		return err
 	}
-	at.cfg.Hosted = !t.Own()
+	at.cfg.Hosted, at.open = !t.Own(), t.Open()
 	if at.password = t.Settings["password"]; input.HiddenPassword(at.password) == at.password {
 		if at.password = r.launcher.passwords[at.password]; at.password == "" {
 			return errors.New("records hide the password: want it in place of " + t.Settings["password"])

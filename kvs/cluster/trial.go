@@ -105,6 +105,9 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 			preflight.Report(j.stderr, found)
 		}
 	}
+	if err == nil && j.first && j.open != "" && !j.plan.Local && j.run.Lab == nil && j.plan.Contain.None() {
+		fmt.Fprintln(j.stderr, j.open)
+	}
 	if err == nil {
 		setup.Contained, err = l.contained(limited, j.plan, setup.Runner)
 	}

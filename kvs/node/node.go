@@ -18,6 +18,7 @@ import (
 
 	"kvlab/kvs/certs"
 	"kvlab/metrics"
+	"kvlab/metrics/input"
 )
 
 // errControllerGone is the cause with which a closed standard input cancels a node's
@@ -120,9 +121,13 @@ func (n *Node) Reveal(settings map[string]string) map[string]string {
 
 // Revealed returns settings with a password in place of the mark that hides it.
 func Revealed(settings map[string]string, password string) map[string]string {
-	if password != "" && settings["password"] != "" {
+	switch is := settings["password"]; {
+	case is != "" && password != "":
 		settings = maps.Clone(settings)
 		settings["password"] = password
+	case is == input.TokenPassword: // without a launcher the store has none
+		settings = maps.Clone(settings)
+		delete(settings, "password")
 	}
 	return settings
 }

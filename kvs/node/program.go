@@ -162,6 +162,9 @@ func (p Program) work(ctx context.Context, node *Node) error {
 			node.clock = runClockOf(*start.Clock)
 		}
 		node.trust, node.contain, node.password = start.Trust, start.Contain, start.Password
+		if start.Password == input.TokenPassword {
+			node.password = start.Token
+		}
 		err = p.run(ctx, node, start.Args, start.Token)
 	}
 	if err == nil {

@@ -48,7 +48,8 @@ const (
 )
 
 // host is the Work of a foreign store's host.
-func (config config) host(ctx context.Context, n *node.Node, _ string) (err error) {
+func (config config) host(ctx context.Context, n *node.Node, token string) (err error) {
+	config.Target.Config = config.Target.ConfigWith(token)
 	h := &host{config: config, node: n}
 	if err := h.start(); err != nil {
 		return err
@@ -111,7 +112,11 @@ func (h *host) start() error {
 	if p.Dir, err = os.MkdirTemp("", "kvlab-store-"); err != nil {
 		return err
 	}
+	p.Config = filepath.Join(p.Dir, "kvlab.conf")
 	words, err := t.Find(filepath.Dir(program)).Command(p)
+	if err == nil && t.Config != "" {
+		err = os.WriteFile(p.Config, []byte(t.Config), 0o600)
+	}
 	if err == nil {
 		h.child, err = startChild(t.Name, p.Dir, h.node.Contained(words), h.node.Output)
 	}

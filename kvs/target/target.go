@@ -25,6 +25,7 @@ type Target struct {
 	Transport string            `toml:"transport" json:"transport,omitempty"` // transport: short for settings.transport
 	Settings  map[string]string `toml:"settings" json:"settings,omitempty"`   // settings: of the driver
 	Servers   []string          `toml:"servers" json:"servers,omitempty"`     // servers: host:port of each server of a store that runs
+	Config    string            `toml:"config" json:"config,omitempty"`       // config: the text of the file {config}, which only the store's user reads, with {token} for the run's secret
 	Run       string            `toml:"run" json:"run,omitempty"`             // run: the command that starts a server, with placeholders
 	Build     string            `toml:"build" json:"build,omitempty"`         // build: the command that builds {bin}
 	Dir       string            `toml:"dir" json:"dir,omitempty"`             // dir: the folder in which build runs; relative to the target file's
@@ -51,7 +52,7 @@ func (t Target) String() string {
 	case t.text != "":
 		return input.HidePassword(t.text)
 	}
-	if password := t.Settings["password"]; password != "" {
+	if password := t.Settings["password"]; password != "" && password != input.TokenPassword {
 		t.Settings = maps.Clone(t.Settings)
 		t.Settings["password"] = input.HiddenPassword(password)
 	}
@@ -103,7 +104,11 @@ func (t *Target) settle() error {
 		return errors.New(`driver: want the driver that speaks to the store, as in driver = "redis"`)
 	case (t.Run == "") == (len(t.Servers) == 0):
 		return errors.New("want either run, the command that starts a server, or servers, the addresses of those that run")
-	case t.Dir != "" && t.Build == "":
+	case (t.Config != "") != strings.Contains(t.Run, "{config}"):
+		return errors.New("config: want it and {config}, the path of a file with its text, in run, or neither")
+	case t.Settings["password"] == input.TokenPassword && !strings.Contains(t.Config, input.TokenPassword):
+		return errors.New("password {token}: want {token} in config, too, so that the store has it")
+	case t.Dir != "" && t.Build == "" && len(t.Servers) == 0:
 		return errors.New("dir: build runs there, and there is none: run has a fresh folder, {dir}")
 	case t.Build != "" && !strings.Contains(t.Run, "{bin}"):
 		return errors.New("build: want {bin}, the program that it builds, in run")
@@ -203,11 +208,33 @@ func checkShell(key string, words []string) error {
 	return nil
 }
 
+// ConfigWith returns the text of config with a secret where input.TokenPassword stands for it. Without one,
+// as without a launcher, the store has no password: the lines that name it are left out.
+func (t Target) ConfigWith(secret string) string {
+	var lines []string
+	for line := range strings.Lines(t.Config) {
+		if secret != "" || !strings.Contains(line, input.TokenPassword) {
+			lines = append(lines, strings.ReplaceAll(line, input.TokenPassword, secret))
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// Open returns a warning about a store that is started and that perhaps everyone can use; "" if
+// it has a password, or listens where it is told to.
+func (t Target) Open() string {
+	if t.Run == "" || t.Settings["password"] != "" || strings.Contains(t.Run, "{host}") {
+		return ""
+	}
+	return fmt.Sprintf("the store %s has no password and no {host} in its run, so that it may listen on every address of its nodes: during the run, all who reach one can use it", t.Name)
+}
+
 // Places are what stands for the placeholders of the command run.
 type Places struct {
 	Host, Port string // where the server listens
 	Second     string // {port2}: a second port, for servers that listen on two
 	Dir        string // a fresh folder, in which the command runs
+	Config     string // the path of the file with the text of config
 }
 
 // Command returns the words of the command that starts a server. No shell reads them.
@@ -215,7 +242,7 @@ func (t Target) Command(p Places) ([]string, error) {
 	if t.Build != "" && t.Bin == "" {
 		return nil, fmt.Errorf("-target %s: its program is not built: run-cluster.sh builds it", t.Name)
 	}
-	return words(t.Run, map[string]string{"host": p.Host, "port": p.Port, "port2": p.Second, "dir": p.Dir, "bin": t.Bin})
+	return words(t.Run, map[string]string{"host": p.Host, "port": p.Port, "port2": p.Second, "dir": p.Dir, "config": p.Config, "bin": t.Bin})
 }
 
 // BuildCommand returns the words of the command that builds the program to a path.
@@ -248,7 +275,7 @@ func (t Target) Find(folder string) Target {
 
 var placeholder = regexp.MustCompile(`\{[a-z]+[0-9]?\}`)
 
-var placeholders = []string{"{host}", "{port}", "{port2}", "{dir}", "{bin}"}
+var placeholders = []string{"{host}", "{port}", "{port2}", "{dir}", "{config}", "{bin}"}
 
 // words splits a command and replaces its placeholders. Without values it only checks it.
 func words(command string, values map[string]string) ([]string, error) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kvlab/metrics/input"
 )
 
 func TestURL(t *testing.T) {
@@ -107,6 +109,32 @@ func TestShipped(t *testing.T) {
 	}
 }
 
+// The file of config has the run's secret in it, or no line that names it. A record of the
+// target has no secret.
+func TestConfig(t *testing.T) {
+	for _, name := range []string{"redis", "redis-cluster"} {
+		var got, inline Target
+		if err := got.Set(name); err != nil {
+			t.Fatal(err)
+		}
+		if text := got.ConfigWith("s3cret"); text != "requirepass s3cret\nmasterauth s3cret\n" {
+			t.Errorf("%s: %q", name, text)
+		}
+		if text := got.ConfigWith(""); text != "" {
+			t.Errorf("%s: %q without a secret", name, text)
+		}
+		if err := inline.Set(got.Built("").String()); err != nil || inline.ConfigWith("s") != got.ConfigWith("s") || inline.Settings["password"] != input.TokenPassword {
+			t.Errorf("%s: %+v, %v", name, inline, err)
+		}
+	}
+	for name, want := range map[string]bool{"base": true, "redis": false, "memcached": false, "etcd": false, "redis://h": false} {
+		var got Target
+		if err := got.Set(name); err != nil || (got.Open() != "") != want || want && !strings.Contains(got.Open(), "the store base has no password") {
+			t.Errorf("%s: %q, %v", name, got.Open(), err)
+		}
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "x.toml")
@@ -126,6 +154,9 @@ func TestMistakes(t *testing.T) {
 		{"/usr", "/usr: want the file that says how the store there is built and started, such as /usr/store.toml"},
 		{"rediss://h?ca=/etc/hostname", "ca: /etc/hostname has no certificate in PEM"},
 		{write("driver = \"x\"\nrun = \"y {port}\"\ndir = \"../z\"\n"), "dir: build runs there, and there is none"},
+		{write("driver = \"x\"\nrun = \"y {port}\"\nconfig = \"z\"\n"), "config: want it and {config}"},
+		{write("driver = \"x\"\nrun = \"y {port} {config}\"\n"), "config: want it and {config}"},
+		{write("driver = \"x\"\nrun = \"y {port}\"\n[settings]\npassword = \"{token}\"\n"), "password {token}: want {token} in config"},
 		{"redis://h?db=2", "db=2: want db=0 or none"},
 		{"rediss://h?ca=none.pem", "ca: open none.pem: no such file"},
 		{`{"driver":"x","rnu":"y"}`, `unknown field "rnu"`},
@@ -135,7 +166,7 @@ func TestMistakes(t *testing.T) {
 		{write("run = \"x\"\n"), "driver: want"},
 		{write("driver = \"x\"\nrun = \"{bin} {port}\"\n"), "{bin} is what build builds"},
 		{write("driver = \"x\"\nrun = \"y\"\nbuild = \"make\"\n"), "build: want {bin}"},
-		{write("driver = \"x\"\nrun = \"y {hots}\"\n"), "{hots} in \"y {hots}\": want one of {host}, {port}, {port2}, {dir}, {bin}; did you mean {host}?"},
+		{write("driver = \"x\"\nrun = \"y {hots}\"\n"), "{hots} in \"y {hots}\": want one of {host}, {port}, {port2}, {dir}, {config}, {bin}; did you mean {host}?"},
 		{write("driver = \"x\"\nrun = \"y 'z\"\n"), "unbalanced '"},
 		{write("driver = \"x\"\nrun = \"y -port 8080\"\n"), `run: "y -port 8080" has no {port}: kvlab gives every server a free port: want {port} where the command names it, as in -port {port}; or servers in place of run, for a store that runs`},
 		{write("driver = \"x\"\nrun = \"y {port} && z\"\n"), "run: no shell reads it, so && does nothing: want one command, such as sh script.sh {port}"},

@@ -24,6 +24,10 @@ var (
 	queryField = regexp.MustCompile(`([?&]password=)([^&\s'"]+)`)
 )
 
+// TokenPassword is the password that stands for a run's token: that of a foreign store which
+// the run starts.
+const TokenPassword = "{token}"
+
 // HidePasswords replaces the passwords of the URLs in a command line's words, as in
 // redis://user:password@host and redis://host?password=password, by marks, and returns
 // the password of each mark. It leaves marks as they are.

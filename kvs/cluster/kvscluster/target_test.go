@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -179,6 +180,44 @@ func TestAStoreEndsInItsOwnWords(t *testing.T) {
 	}
 }
 
+// The stores that come with kvlab and have passwords let no stranger in, and no process shows
+// the password.
+func TestStartedStoresAreClosed(t *testing.T) {
+	inCI(t)
+	redistest.Need(t, "redis-server")
+	t.Parallel()
+	for _, name := range []string{"redis", "redis-cluster"} {
+		out := t.TempDir()
+		cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--target", name, "1", "1", "--records", "5000", "--workers", "4", "--rate", "5k", "--warmup", "0", "--secs", "3")
+		var stdout bytes.Buffer
+		cmd.Stdout = &stdout
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		latest := filepath.Join(out, "latest")
+		waitFor(t, filepath.Join(latest, "kvsclient-node1.log"), "phase window")
+		log, err := os.ReadFile(filepath.Join(latest, "kvsserver-node0.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := answersOn.FindStringSubmatch(string(log))[1]
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := make([]byte, len("-NOAUTH"))
+		if _, err := fmt.Fprint(conn, "GET x\r\n"); err != nil {
+			t.Error(err)
+		} else if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "-NOAUTH" {
+			t.Errorf("%s answers a stranger %q, %v", name, answer, err)
+		}
+		conn.Close()
+		if err := cmd.Wait(); err != nil || !strings.HasSuffix(stdout.String(), "\nverdict VALID\n") {
+			t.Errorf("%v\n%s", err, &stdout)
+		}
+	}
+}
+
 // redisCLI sends a command to a Redis, and returns the answer.
 func redisCLI(t *testing.T, address string, words ...string) string {
 	t.Helper()
@@ -282,9 +321,10 @@ func disturbed(t *testing.T, cluster bool, random *rand.Rand, plant func(t *test
 	t.Helper()
 	const records, rate = 6000, 3000
 	out := t.TempDir()
-	args := []string{"--local", "--no-ceiling", "--out", out, "--target", "redis", "1", "1"}
+	const open = `{"driver":%q,"run":"redis-server --bind {host} --port {port} --dir {dir} --save '' --appendonly no --protected-mode no%s"}` // without a password, for strangers
+	args := []string{"--local", "--no-ceiling", "--out", out, "--target", fmt.Sprintf(open, "redis", ""), "1", "1"}
 	if cluster {
-		args = []string{"--local", "--no-ceiling", "--out", out, "--target", "redis-cluster", "3", "1"}
+		args = []string{"--local", "--no-ceiling", "--out", out, "--target", fmt.Sprintf(open, "redis-cluster", " --cluster-enabled yes --cluster-port {port2}"), "3", "1"}
 	}
 	cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(args,
 		"--records", strconv.Itoa(records), "--value-size", "256", "--workers", "4", "--batch", "64", "--rate", strconv.Itoa(rate), "--warmup", "0", "--secs", "3")...)
