@@ -36,7 +36,6 @@ var elsewhere = []struct{ words, by string }{
 	{"--target redis", "TestTargets of kvs/cluster/kvscluster"},
 	{"--target memcached", "TestTargets of kvs/cluster/kvscluster"},
 	{"--sweep target=", "TestTargetsElsewhere of kvs/cluster/kvscluster"},
-	{"base.toml --secs 3 --batch 32$", "the same, whose clients verify that it is linearizable"},
 	{"--sweep batch=", "TestSweep of kvs/cluster/kvscluster"},
 	{"--resume", "TestSweep of kvs/cluster/kvscluster"},
 	{"--virtual 4", "the sweep over nodes of a virtual lab"},
