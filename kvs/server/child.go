@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"kvlab/kvs/node"
+	"kvlab/kvs/target"
 	"kvlab/metrics/format"
 )
 
@@ -25,6 +25,7 @@ import (
 type child struct {
 	cmd   *exec.Cmd
 	name  string // the target's
+	path  string // of the program that the target builds; "" without one
 	dir   string // it runs in, and of its own
 	log   childLog
 	ended chan struct{} // closed when it has ended
@@ -40,8 +41,8 @@ const (
 
 // startChild starts the program of a target in a fresh folder dir, and passes the lines of
 // its output to output. The kernel kills it when this process ends, however that happens.
-func startChild(name, dir string, words []string, output func(line string)) (*child, error) {
-	c := &child{cmd: exec.Command(words[0], words[1:]...), name: name, dir: dir, ended: make(chan struct{})}
+func startChild(t target.Target, dir string, words []string, output func(line string)) (*child, error) {
+	c := &child{cmd: exec.Command(words[0], words[1:]...), name: t.Name, path: t.Bin, dir: dir, ended: make(chan struct{})}
 	c.log.output = output
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = dir, &c.log, &c.log, leftOpen
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -86,10 +87,8 @@ func (c *child) fault() error {
 // ones. The target's name stands for the path of its program.
 func (c *child) said() string {
 	text := c.log.telling()
-	for _, word := range c.cmd.Args {
-		if filepath.IsAbs(word) && filepath.Base(word) != word {
-			text = strings.ReplaceAll(text, word, c.name)
-		}
+	if c.path != "" {
+		text = strings.ReplaceAll(text, c.path, c.name)
 	}
 	return text
 }

@@ -113,12 +113,13 @@ func (h *host) start() error {
 		return err
 	}
 	p.Config = filepath.Join(p.Dir, "kvlab.conf")
-	words, err := t.Find(filepath.Dir(program)).Command(p)
-	if err == nil && t.Config != "" {
+	t = t.Find(filepath.Dir(program))
+	words, err := t.Command(p)
+	if err == nil {
 		err = os.WriteFile(p.Config, []byte(t.Config), 0o600)
 	}
 	if err == nil {
-		h.child, err = startChild(t.Name, p.Dir, h.node.Contained(words), h.node.Output)
+		h.child, err = startChild(t, p.Dir, h.node.Contained(words), h.node.Output)
 	}
 	if len(h.node.Contained(nil)) > 0 && err == nil {
 		h.child.contained = true

@@ -17,6 +17,7 @@ import (
 
 	"kvlab/kvs/driver"
 	"kvlab/kvs/node"
+	"kvlab/kvs/target"
 	"kvlab/metrics"
 )
 
@@ -32,6 +33,15 @@ const hostWord = "test-host"
 func runStore(host, port, dir string, mode string) error {
 	if here, err := os.Getwd(); err != nil || here != dir {
 		return fmt.Errorf("runs in %s, want %s: %v", here, dir, err)
+	}
+	want := "secret secret\nplain\n"
+	if mode == "alone" { // without a launcher
+		want = "plain\n"
+	}
+	file := filepath.Join(dir, "kvlab.conf")
+	info, err := os.Stat(file)
+	if text, unread := os.ReadFile(file); err != nil || unread != nil || info.Mode() != 0o600 || string(text) != want {
+		return fmt.Errorf("config %q, %v, want %q: %v", text, info, want, err)
 	}
 	fmt.Println("hello, 12 ops/s")
 	if mode == "breaks" {
@@ -78,11 +88,16 @@ func (storeDriver) Close() error                              { return nil }
 var storeRow = driver.Row{Name: "test", Check: func(driver.Options, driver.Use) error { return nil },
 	Open: func(o driver.Options, _ driver.Use) (driver.Driver, error) { return storeDriver{o}, nil }}
 
+// storeTarget is the target of runStore.
+func storeTarget(mode string) string {
+	text, _ := json.Marshal(target.Target{Driver: "test", Run: fmt.Sprintf("%s %s {host} {port} {dir} {config} %s", os.Args[0], storeWord, mode), Config: "secret {token}\nplain\n"}) // strings alone
+	return string(text)
+}
+
 // hosted is a server under a launcher with the store as its target.
 func hosted(t *testing.T, mode string) *led {
 	t.Helper()
-	run := fmt.Sprintf("%s %s {host} {port} {dir} %s", os.Args[0], storeWord, mode)
-	return leadProgram(t, Program([]driver.Row{storeRow}), "-node", "node0", "-port", "0", "-target", fmt.Sprintf(`{"driver":"test","run":%q}`, run))
+	return leadProgram(t, Program([]driver.Row{storeRow}), "-node", "node0", "-port", "0", "-target", storeTarget(mode))
 }
 
 // A host starts the store, says where it is, samples its process, reports what it counts,
@@ -178,7 +193,7 @@ func TestWhatEndsAStore(t *testing.T) {
 		if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		c, err := startChild("team-7", t.TempDir(), []string{"sh", program, output}, func(line string) { passed.WriteString(line + "\n") })
+		c, err := startChild(target.Target{Name: "team-7", Bin: program}, t.TempDir(), []string{"sh", program, output}, func(line string) { passed.WriteString(line + "\n") })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,9 +211,8 @@ func TestWhatEndsAStore(t *testing.T) {
 func TestHostDoesNotWaitForAMisfit(t *testing.T) {
 	row := storeRow
 	row.Open = func(o driver.Options, _ driver.Use) (driver.Driver, error) { return misfitDriver{storeDriver{o}}, nil }
-	run := fmt.Sprintf("%s %s {host} {port} {dir}", os.Args[0], storeWord)
 	began := time.Now()
-	s := leadProgram(t, Program([]driver.Row{row}), "-node", "node0", "-port", "0", "-target", fmt.Sprintf(`{"driver":"test","run":%q}`, run))
+	s := leadProgram(t, Program([]driver.Row{row}), "-node", "node0", "-port", "0", "-target", storeTarget(""))
 	if e := s.next(t, is(node.Error)); e.Text != "test: it speaks something else" || time.Since(began) > readyWithin {
 		t.Errorf("error %q after %v", e.Text, time.Since(began))
 	}
@@ -217,8 +231,7 @@ func (d misfitDriver) Counts(ctx context.Context, server int) (metrics.StoreCoun
 
 // A killed host takes the store with it.
 func TestAKilledHostLeavesNoStore(t *testing.T) {
-	run := fmt.Sprintf("%s %s {host} {port} {dir}", os.Args[0], storeWord)
-	host := exec.Command(os.Args[0], hostWord, "-port", "0", "-target", fmt.Sprintf(`{"driver":"test","run":%q}`, run))
+	host := exec.Command(os.Args[0], hostWord, "-port", "0", "-target", storeTarget("alone"))
 	host.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // it cannot remove the store's folder
 	stdout, err := host.StdoutPipe()
 	if err != nil {

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if len(os.Args) > 1 && os.Args[1] == storeWord {
-		fmt.Fprintln(os.Stderr, runStore(os.Args[2], os.Args[3], os.Args[4], strings.Join(os.Args[5:], "")))
+		fmt.Fprintln(os.Stderr, runStore(os.Args[2], os.Args[3], os.Args[4], strings.Join(os.Args[6:], "")))
 		os.Exit(1)
 	}
 	if len(os.Args) > 1 && os.Args[1] == hostWord {

@@ -54,8 +54,8 @@ func VerdictOf(err error) metrics.Verdict {
 	return metrics.Verdict{Check: plan.OutsideCheck, Reason: format.OneLine(err.Error())}
 }
 
-// Explain writes what the verdict on a run that ended leaves out: other faults, and where the
-// stacks of a node's goroutines are. In detail it writes all faults, and the last log lines of
+// Explain writes the other faults of a run that ended, which its verdict leaves out. In detail
+// it writes all faults, where the stacks of a node's goroutines are, and the last log lines of
 // the node that the verdict names, before these stacks. It omits interrupts, failed preflights,
 // which are already reported, and wrong arguments, which are usage errors.
 func (c *Controller) Explain(w io.Writer, ended error, detail bool) {
@@ -77,7 +77,7 @@ func (c *Controller) Explain(w io.Writer, ended error, detail bool) {
 			continue
 		}
 		lines, stacks := m.log.readable()
-		if name := m.log.text.Name(); stacks {
+		if name := m.log.text.Name(); stacks && detail {
 			fmt.Fprintf(w, "the stacks of its goroutines are in %s\n", name)
 		}
 		if len(lines) > 0 && detail {
