@@ -37,6 +37,14 @@ type configuration struct {
 	server   string                              // commit of the servers' program, where it is another one
 }
 
+// warning says who can use a store that is open; "" where only this machine's processes can.
+func (at configuration) warning() string {
+	if at.plan.Local || at.cfg.Lab.Hosts > 0 || !at.plan.Contain.None() {
+		return ""
+	}
+	return at.open
+}
+
 // setupTime is the usual time of a trial before its warm-up, with a ceiling and without.
 const (
 	setupTime    = 4 * time.Second

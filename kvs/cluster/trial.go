@@ -105,8 +105,8 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 			preflight.Report(j.stderr, found)
 		}
 	}
-	if err == nil && j.first && j.open != "" && !j.plan.Local && j.run.Lab == nil && j.plan.Contain.None() {
-		fmt.Fprintln(j.stderr, j.open)
+	if open := j.warning(); err == nil && j.first && open != "" {
+		fmt.Fprintln(j.stderr, open)
 	}
 	if err == nil {
 		setup.Contained, err = l.contained(limited, j.plan, setup.Runner)

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -139,6 +140,9 @@ func verdictOf(t *testing.T, root string, m mutant, seed int) metrics.Verdict {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
+	}
+	if i := bytes.LastIndex(said, []byte("\nINVALID: ")); i >= 0 && bytes.Count(said[i+1:], []byte("\n")) > 6 {
+		t.Errorf("more than six lines say why it is INVALID:\n%s", said[i+1:])
 	}
 	text, err := os.ReadFile(filepath.Join(out, "latest", "run.json"))
 	var run metrics.Run
