@@ -132,7 +132,7 @@ var testsMayImport = map[string][]string{
 	"kvs/rivals/labs":        {"kvs/engine/enginetest"},
 	"kvs/rivals/go-ycsb":     {"kvs/engine", "kvs/server", "kvs/server/door", "kvs/service", "kvs/wire", "kvs/wire/wiretest", "metrics"},
 	"kvs/route":              {"kvs", "kvs/kvstest"},
-	"kvs/server":             {"kvs/wire/faultproxy", "metrics/stats"},
+	"kvs/server":             {"kvs/route", "kvs/wire/faultproxy", "metrics/stats"},
 	"kvs/server/door":        {"kvs/driver", "kvs/driver/drivertest", "kvs/driver/redis", "kvs/driver/redistest", "kvs/engine", "kvs/kvstest", "kvs/wire/wiretest"},
 	"kvs/service":            {"kvs/engine", "kvs/kvstest"},
 	"kvs/value":              {"kvs", "kvs/route"},

@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/bits"
 	"net"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"kvlab/kvs"
 	"kvlab/kvs/node"
+	"kvlab/kvs/route"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -135,10 +138,14 @@ func TestServerUnderLauncher(t *testing.T) {
 	if s.intervals != summary.Total {
 		t.Errorf("the intervals sum to %+v, the summary to %+v", s.intervals, summary.Total)
 	}
-	plain := func(ops uint64) []metrics.Sessions {
-		return []metrics.Sessions{{Protocol: metrics.Protocol{Codec: "binary"}, Ops: []uint64{ops}}}
+	plain := func(keys ...string) []metrics.Sessions {
+		sum := uint64(0)
+		for _, key := range keys {
+			sum += bits.RotateLeft64(route.Word([]byte(key)), int(kvs.Put))
+		}
+		return []metrics.Sessions{{Protocol: metrics.Protocol{Codec: "binary"}, Ops: []uint64{uint64(len(keys))}, Keys: []uint64{sum}}}
 	}
-	wantPeers := []metrics.PeerCounts{{Peer: "node1", Counts: metrics.Counts{Puts: 4, Calls: 4}, Sessions: plain(4)}, {Peer: "node2", Counts: metrics.Counts{Puts: 5, Calls: 5}, Sessions: plain(5)}}
+	wantPeers := []metrics.PeerCounts{{Peer: "node1", Counts: metrics.Counts{Puts: 4, Calls: 4}, Sessions: plain("0", "1", "2", "late")}, {Peer: "node2", Counts: metrics.Counts{Puts: 5, Calls: 5}, Sessions: plain("0", "1", "2", "3", "4")}}
 	if e.Record.Node != "node0" || e.Record.Role != metrics.Server || summary.Total.Puts != 9 || !reflect.DeepEqual(summary.Peers, wantPeers) {
 		t.Errorf("%s %s: total %+v, peers %+v", e.Record.Node, e.Record.Role, summary.Total, summary.Peers)
 	}
