@@ -19,9 +19,9 @@ import (
 const tailLines = 20
 
 // nodeLog writes one node's output: lines to its .log, records to its .jsonl, and what a
-// foreign store's program prints to a file of its own. It writes
-// all at once, so that an aborted run keeps them. Safe for concurrent use by the
-// readers of the node's standard output and standard error.
+// foreign store's program prints to store-NODE.log. It writes all at once, so that an aborted
+// run keeps them. Safe for concurrent use by the readers of the node's standard output and
+// standard error.
 type nodeLog struct {
 	mu      sync.Mutex
 	text    *os.File // guarded by mu, as all below
