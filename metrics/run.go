@@ -52,12 +52,17 @@ type Run struct {
 	Checks  []CheckResult        `json:"checks,omitempty"` // every check in its order; nil of a run that was not judged
 	Skew    *Skew                `json:"skew,omitempty"`   // nil when the clients did not say what to expect
 
-	Check    *JointCheck         `json:"check,omitempty"`     // of all clients together; nil without -linearizable, or of one client
-	Audit    *Audit              `json:"audit,omitempty"`     // nil of servers without a store, and of a run that ended before it
-	ValueKey string              `json:"value_key,omitempty"` // what the values' check bytes depend on, in hex; no server knew it before the end
-	Window   *WindowLength       `json:"window,omitempty"`    // how it came to its length; nil of a run that ended before it
-	Drift    *stats.Stationarity `json:"drift,omitempty"`     // of the clients' seconds in the window; nil of fewer than 4
-	WarmUp   *stats.Stationarity `json:"warm_up,omitempty"`   // whether it ended with steady rates; nil when it is too short to be tested
+	Check    *JointCheck `json:"check,omitempty"`     // of all clients together; nil without -linearizable, or of one client
+	Audit    *Audit      `json:"audit,omitempty"`     // nil of servers without a store, and of a run that ended before it
+	ValueKey string      `json:"value_key,omitempty"` // what the values' check bytes depend on, in hex; no server knew it before the end
+
+	// Asked are the final flags of each role, by name, as the launcher resolved them before
+	// any process started, with a default of -batch that it lowered.
+	Asked map[Role]FlagValues `json:"asked,omitempty"`
+
+	Window *WindowLength       `json:"window,omitempty"`  // how it came to its length; nil of a run that ended before it
+	Drift  *stats.Stationarity `json:"drift,omitempty"`   // of the clients' seconds in the window; nil of fewer than 4
+	WarmUp *stats.Stationarity `json:"warm_up,omitempty"` // whether it ended with steady rates; nil when it is too short to be tested
 
 	Ceiling    *Ceiling    `json:"ceiling,omitempty"`    // nil where none was measured
 	Bottleneck *Bottleneck `json:"bottleneck,omitempty"` // what limits it, or what a ceiling; nil of other runs that are INVALID
@@ -104,8 +109,8 @@ type Second struct {
 	Ops     uint64  `json:"ops"`
 }
 
-// mostSeconds bounds what run.json holds of a long window.
-const mostSeconds = 1000
+// MostSeconds bounds what run.json holds of a long window.
+const MostSeconds = 1000
 
 // Add adds the record of an interval.
 func (h *Heard) Add(r Record) {
@@ -118,7 +123,7 @@ func (h *Heard) Add(r Record) {
 		}
 		h.LengthS += r.Interval.LengthS
 		h.Ops += r.Interval.Counts.Ops()
-		if r.Role == Server && len(h.Seconds) < mostSeconds {
+		if r.Role == Server && len(h.Seconds) < MostSeconds {
 			h.Seconds = append(h.Seconds, Second{r.Interval.LengthS, r.Interval.Counts.Ops()})
 		}
 	}

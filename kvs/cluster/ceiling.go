@@ -72,7 +72,7 @@ func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at con
 		return known
 	}
 	dir := trial.Folder(setup.Dir.Path(kind.Folder))
-	run, _ := tryCeiling(ctx, plan, kind, kind.Lengths(), setup, dir)
+	run, _ := tryCeiling(ctx, at.programs, plan, kind, kind.Lengths(), setup, dir)
 	known[key] = ceilingTrial(run, dir)
 	return known[key]
 }
@@ -91,7 +91,7 @@ func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.
 		return c.Over(run.OpsPerS, full)
 	}
 	dir := trial.Folder(setup.Dir.Path(kind.Folder + "-again"))
-	measured, _ := tryCeiling(ctx, plan, kind, kind.Again(), setup, dir)
+	measured, _ := tryCeiling(ctx, at.programs, plan, kind, kind.Again(), setup, dir)
 	best := known[key]
 	if again := ceilingTrial(measured, dir); again.OpsPerS > best.OpsPerS {
 		best = again
@@ -105,14 +105,18 @@ func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.
 // tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. Its logs and
 // its run.json stay in dir, in place of those of an earlier try.
 // The error is that of the processes; the run's verdict names every failure.
-func tryCeiling(ctx context.Context, plan plan.Plan, kind experiment.Overlay, lengths []string, of trial.Setup, dir trial.Folder) (run metrics.Run, err error) {
+func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kind experiment.Overlay, lengths []string, of trial.Setup, dir trial.Folder) (run metrics.Run, err error) {
 	plan.ClientArgs = slices.Concat(plan.ClientArgs, lengths)
 	if err := cmp.Or(os.RemoveAll(string(dir)), os.Mkdir(string(dir), 0o755)); err != nil {
 		return metrics.Run{Verdict: trial.VerdictOf(err)}, err
 	}
+	asked, err := programs.Check(ctx, plan)
+	if err != nil {
+		return metrics.Run{Verdict: trial.VerdictOf(err)}, err
+	}
 	run = metrics.Run{ID: dir.ID(), Started: time.Now()}
 	led := trial.New(trial.Setup{
-		Plan: plan, Dir: dir, Typed: true, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Preflight: of.Preflight,
+		Plan: plan, Asked: asked, Dir: dir, Typed: true, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Preflight: of.Preflight,
 		Show: func(s trial.Status) {
 			if of.Show != nil {
 				s.Phase = "ceiling, " + kind.Name

@@ -49,7 +49,7 @@ func TestCeilingComesFirst(t *testing.T) {
 		"null 3":   "-batch 7 -check=false" + short,
 		"wire 0":   "-fake-clients node2,node3 -engine=null -repeat",
 		"wire 3":   "-batch 7 -check=false -repeat" + short,
-		"inproc 1": "-batch 7 -check=false -transport=inproc -engine=syncmap -cache=0 -client=0 -clients=1 -records=0" + short,
+		"inproc 1": "-batch 7 -check=false -transport=inproc -engine=syncmap -cache=0 -client=0 -clients=1 -records=2" + short,
 	} {
 		nodes := map[string]metrics.Run{"n": null, "i": inproc, "w": wire}[node[:1]].Nodes
 		args := lengths.ReplaceAllString(strings.Join(nodes[node[len(node)-1]-'0'].Config.Args, " "), "$1")

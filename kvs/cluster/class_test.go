@@ -26,11 +26,11 @@ const fakeClass = `title = "Fakes"
 budget = "1ms"
 [work]
 workload = "YCSB-B"
-records = 1000
-value_size = 100
+records = 1
+value_size = 128
 least_secs = 1
 args = "1 1 --server-args '-fake-clients node1'"
-allow = ["ONE MACHINE", "memory", "disk", "governor", "clock", "rtt"]
+allow = ["ONE MACHINE", "memory", "disk", "governor", "clock", "CLOCK-RATE", "rtt"]
 [reference]
 name = "base"
 [[entry]]
@@ -130,10 +130,10 @@ func TestClassRefusals(t *testing.T) {
 		"grade " + file + " --check-one /none/x":        `checkout "/none/x": no such folder`,
 		"grade " + file + " --check-one " + t.TempDir(): "does not build: the folder has no go.mod of kvlab",
 		"grade " + file + " --check-one x --only good":  "--only excludes --check-one",
-		"grade " + classFile(t, strings.Replace(fakeClass, "--batch 9", "--bach 9", 1)):                     "class.toml:12: good: --bach: unknown flag; did you mean --batch?",
-		"grade " + classFile(t, strings.Replace(fakeClass, "1 1 --server", "1 1 --bach 9 --server", 1)):     "class.toml:10: base: --bach: unknown flag",
-		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "revision = \"no-such\"", 1)): "entry reference: server:no-such: no such commit in ",
-		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "args = \"--records 5\"", 1)): `not the work of `,
+		"grade " + classFile(t, strings.Replace(fakeClass, "--batch 9", "--bach 9", 1)):                        "class.toml:12: good: --bach: unknown flag; did you mean --batch?",
+		"grade " + classFile(t, strings.Replace(fakeClass, "1 1 --server", "1 1 --bach 9 --server", 1)):        "class.toml:10: base: --bach: unknown flag",
+		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "revision = \"no-such\"", 1)):    "entry reference: server:no-such: no such commit in ",
+		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "args = \"--value-size 5\"", 1)): `not the work of `,
 	} {
 		tr := newTrial(t)
 		err := tr.Launcher.Run(context.Background(), append(strings.Fields(args), "--out", tr.out))

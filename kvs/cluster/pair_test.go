@@ -27,7 +27,10 @@ func pairOf(t *testing.T, fault string) (runs []metrics.Run, errs []error, stder
 		}
 		name := metrics.VariantNames[i]
 		trials[i] = job{configuration: configuration{cfg: cfg, programs: tr.Programs}, variant: name, dir: trial.Folder(t.TempDir()), run: metrics.Run{ID: name}, stderr: tr.Stderr}
-		if trials[i].plan, err = plan.Make(context.Background(), cfg.Spec, nil); err != nil {
+		if trials[i].plan, err = plan.Make(context.Background(), cfg.Spec, nil); err == nil {
+			trials[i].settings, err = tr.Programs.Check(context.Background(), trials[i].plan)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -93,7 +93,7 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	defer func() { err = explain(ctx, l.Slurm, j.plan, err) }()
 	setup := trial.Setup{
 		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Show: j.show, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier, Window: j.window, Batch: j.batch, Lowered: j.lowered,
-		Runner: l.runner(j.configuration), Password: j.password,
+		Runner: l.runner(j.configuration), Password: j.password, Asked: j.settings,
 	}
 	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)
 	defer cancel()

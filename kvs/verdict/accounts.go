@@ -99,6 +99,7 @@ func (run *judged) serverLacks(node metrics.RunNode) string {
 	}
 	sampled := run.Restart == nil && run.expected.cells != nil
 	return lacks([]account{
+		{s.Saturation == nil, "the processor time that it used"},
 		{s.Seen == nil, "what it saw of its operations"},
 		{run.Restart == nil && slices.ContainsFunc(s.Peers, func(p metrics.PeerCounts) bool { return p.Counts.Calls > 0 && len(p.Sessions) == 0 }), "the connections of its clients"},
 		{run.Restart == nil && (!marked(s.Opening) || !marked(s.Closing)), "its counts when the window began and ended"},

@@ -54,7 +54,7 @@ var checks = []Check{
 	{"successors", "successive operations are on one key as often as independent draws", drawn, checkSuccessors},
 	{"ranks", "the records of every range of popularity have their share of the operations", drawn, checkRanks},
 	{"streams", "the first operations are those of the seed and the workload, drawn again", drawn, checkStreams},
-	{"asked", "a client has the workers and the first operations that the launcher's flags ask for", drawn, checkAsked},
+	{"asked", "the nodes have the flags, the window, the workers and the first operations that the launcher asks for", drawn, checkAsked},
 	{"compared", "the values that are read are compared in full as often as -verify says", drawn, checkCompared},
 	{"values", "the stored values are incompressible", wrong, checkValues},
 	{"bytes", "the operations carry values of their sizes, and the servers store such values", wrong, checkBytes},

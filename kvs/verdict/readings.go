@@ -20,11 +20,11 @@ const clockRate = 0.005
 func checkClocks(run *judged) finding {
 	known := 0.0 // to which share, at worst
 	for _, node := range run.Nodes {
-		if len(node.Readings) == 0 {
-			continue
-		}
 		if len(node.Readings) < 2 {
 			return failed(node.Name, "the launcher read the node's clocks %d times: their rate is not known", len(node.Readings))
+		}
+		if slices.ContainsFunc(node.Readings, func(r metrics.Reading) bool { return r.Asked.IsZero() }) {
+			return failed(node.Name, "a reading of the node's clocks does not say when the launcher asked for it")
 		}
 		for _, clock := range []struct {
 			name string
@@ -72,9 +72,6 @@ func checkCounted(run *judged) finding {
 	heard := ""
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
-		if len(node.Readings) == 0 {
-			continue
-		}
 		least, most := node.Readings.Ops(s.WindowStart, windowEnd(s), 0)
 		counted, bound := float64(s.InWindow.Ops()+sums.Spots), underWay(run, sums)
 		if counted < least-bound || counted > most+bound {
@@ -92,8 +89,11 @@ func checkCounted(run *judged) finding {
 func checkSeconds(run *judged) finding {
 	for _, node := range run.Servers() {
 		s, h := node.Summary, node.Heard
-		if h == nil || run.Restart.Of(node.Name) {
+		if run.Restart.Of(node.Name) {
 			continue
+		}
+		if h == nil {
+			return failed(node.Name, "the server gives no account of its seconds in the window")
 		}
 		if ops := s.InWindow.Ops(); h.Ops != ops || math.Abs(h.LengthS-s.WindowLengthS) > 1e-6*s.WindowLengthS {
 			return failed(node.Name, "the server's seconds have %d operations in %.6f s, its window %d in %.6f s", h.Ops, h.LengthS, ops, s.WindowLengthS)
@@ -102,27 +102,35 @@ func checkSeconds(run *judged) finding {
 		if counted := float64(s.InWindow.Ops()); counted < least || counted > most {
 			return failed(node.Name, "the server counts %.0f operations in its window, the launcher heard of %s", counted, between(least, most, "%.0f", ""))
 		}
-		if n := len(node.Readings); n > 0 && node.Readings[n-1].Ops > s.Total.Ops() {
-			return failed(node.Name, "the server told the launcher of %d operations and counts %d in all", node.Readings[n-1].Ops, s.Total.Ops())
+		if last := node.Readings[len(node.Readings)-1]; last.Ops > s.Total.Ops() {
+			return failed(node.Name, "the server told the launcher of %d operations and counts %d in all", last.Ops, s.Total.Ops())
 		}
-		if median := medianOf(h); node.MedianOpsPerS != nil && median > 0 && math.Abs(*node.MedianOpsPerS-median) > 1e-6*median {
-			return failed(node.Name, "the server's median is given as %.1f ops/s, that of its seconds is %.1f", *node.MedianOpsPerS, median)
+		if f := checkMedian(node); f.failed() {
+			return f
 		}
 	}
 	return passed("%d servers", run.Count(metrics.Server))
 }
 
-// medianOf returns the median of the seconds' rates; 0 where they are not all there.
-func medianOf(h *metrics.Heard) float64 {
+// checkMedian: a server's seconds are its window, and have its median. Only the first of a long
+// window are known.
+func checkMedian(node metrics.RunNode) finding {
+	h := node.Heard
 	var rates []float64
-	ops := uint64(0)
+	ops, length := uint64(0), 0.
 	for _, s := range h.Seconds {
-		rates, ops = append(rates, metrics.PerSecond(float64(s.Ops), s.LengthS)), ops+s.Ops
+		rates, ops, length = append(rates, metrics.PerSecond(float64(s.Ops), s.LengthS)), ops+s.Ops, length+s.LengthS
 	}
-	if len(rates) == 0 || ops != h.Ops {
-		return 0
+	switch {
+	case len(rates) >= metrics.MostSeconds:
+		return finding{}
+	case ops != h.Ops || math.Abs(length-h.LengthS) > 1e-6*h.LengthS || node.MedianOpsPerS == nil:
+		return failed(node.Name, "the server's %d seconds have %d operations in %.6f s, and its window %d in %.6f s", len(rates), ops, length, h.Ops, h.LengthS)
 	}
-	return stats.Median(rates)
+	if median, said := stats.Median(rates), *node.MedianOpsPerS; math.Abs(said-median) > 1e-6*median {
+		return failed(node.Name, "the server's median is given as %.1f ops/s, that of its seconds is %.1f", said, median)
+	}
+	return finding{}
 }
 
 // tickS bounds the error of a difference of two processor times in /proc: each is the sum
@@ -135,9 +143,12 @@ func checkProcessorTime(run *judged) finding {
 	var heard, unknown []string
 	for _, node := range run.Nodes {
 		p := node.Summary.Saturation
-		if p == nil || p.LengthS == 0 || run.Restart.Of(node.Name) || !slices.ContainsFunc(node.Readings, func(r metrics.Reading) bool { return r.CPUNs != nil }) {
+		if run.Restart.Of(node.Name) || !slices.ContainsFunc(node.Readings, func(r metrics.Reading) bool { return r.CPUNs != nil }) {
 			unknown = append(unknown, node.Name)
 			continue
+		}
+		if p == nil || p.LengthS <= 0 || p.Start.IsZero() {
+			return failed(node.Name, "the node does not say when in the window it used processor time")
 		}
 		least, most := node.Readings.CPU(p.Start, p.Start.Add(time.Duration(p.LengthS*float64(time.Second))), readingS)
 		used, kernel := p.ProcessCPUPercent/100*p.LengthS, between(least, most, "%.2f", " s")

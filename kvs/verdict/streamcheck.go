@@ -3,9 +3,11 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
+	"kvlab/metrics"
 	"kvlab/workload"
 )
 
@@ -65,9 +67,43 @@ func byChance(e *expectation, ops uint64) bool {
 // leastOpening is a number of first operations that no other stream shares by chance.
 const leastOpening = 1024
 
-// checkAsked: a client has the workers that the flags ask for, and their first operations are
-// those of the flags' seed, drawn again here.
+// toldS is more than the rounding of nanoseconds in seconds.
+const toldS = 1e-6
+
+// ownFlags are those that the launcher sets for each process. Their class in a record is the
+// node's word.
+var ownFlags = []string{"node", "listen", "port", "server", "servers", "hosts", "client", "clients"}
+
+// checkFlags: a node has the flags with which the launcher started it, and a client a window of
+// the length that the launcher told it.
+func checkFlags(run *judged) finding {
+	for _, node := range run.Nodes {
+		asked := run.Asked[node.Role]
+		if asked == nil || run.Window == nil {
+			return failed("", "run.json does not say which flags and which window the launcher asked for")
+		}
+		for _, flag := range slices.Sorted(maps.Keys(asked)) {
+			own := slices.Contains(ownFlags, flag) || flag == reopenFlag && run.Restart.Of(node.Name)
+			if has := node.Config.Flags[flag]; has != asked[flag] && !own {
+				return failed(node.Name, "the %s has -%s %q, the launcher asked for %q", node.Role, flag, has, asked[flag])
+			}
+		}
+		if s := node.Summary; node.Role == metrics.Client && math.Abs(s.WindowLengthS-run.Window.UsedS) > toldS {
+			return failed(node.Name, "the client's window is %.3f s long, the launcher asked for %.3f s", s.WindowLengthS, run.Window.UsedS)
+		}
+	}
+	return finding{}
+}
+
+// reopenFlag is the flag that the launcher adds for a server in place of a killed one.
+const reopenFlag = "reopen"
+
+// checkAsked: the nodes have the flags and the window that the launcher asks for, and the
+// clients' workers the first operations of the flags' seed, drawn again here.
 func checkAsked(run *judged) finding {
+	if f := checkFlags(run); f.failed() {
+		return f
+	}
 	e := run.expected
 	if e == nil || e.stream == nil {
 		return inapplicable("the flags give no stream of operations")

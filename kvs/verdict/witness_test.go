@@ -66,8 +66,10 @@ func witnessed() *judged {
 			Heard:  &metrics.Heard{WarmUpS: 5.01, WindowS: 10.02, Start: opens.Add(time.Millisecond), LengthS: 10, Ops: 10_005}},
 	}
 	run.Nodes[0].Config = &metrics.Config{Classes: classes, Capabilities: &metrics.AllCapabilities}
-	run.Audit = &metrics.Audit{Keys: 1}
+	run.Audit, run.Window = &metrics.Audit{Keys: 1}, &metrics.WindowLength{AskedS: 10, UsedS: 10}
+	run.Asked = map[metrics.Role]metrics.FlagValues{metrics.Server: {}, metrics.Client: {"workers": "2"}}
 	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 1, TopShare: 0.01}, kinds: kindLaw{0.9, 0.1, 0}}
+	read(run)
 	return run
 }
 
@@ -214,6 +216,7 @@ func TestWitnesses(t *testing.T) {
 		{"few rounds on busy processors, of which each takes one for long", func(p part) {
 			p.workers[0].Rounds.BusyS, p.workers[1].Rounds.BusyS = 0, 8
 			p.client.Saturation.OwnCoresPercent, p.run.Nodes[1].Config.MaxProcs = 95, 1
+			onAnotherMachine(&p.run.Nodes[1])
 			p.client.Saturation.ProcessCPUPercent = 100 * 1.1 * unbroken * 1000 / 10 // of 1000 rounds in 10 s
 		}, ""},
 		{"too many rounds", func(p part) { p.workers[0].Rounds.BusyS = 12 }, "so 2.2 were under way at a time, not 2"},

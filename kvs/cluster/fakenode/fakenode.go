@@ -51,18 +51,41 @@ func settings(args []string) {
 		fmt.Fprintln(os.Stderr, "kvsclient: -theta 0: want more than 0")
 		os.Exit(2)
 	}
-	flags := map[string]string{"batch": "8192", "theta": "0.99", "engine": "syncmap", "node": "", "listen": "", "clients": "1", "secs": "1"}
+	json.NewEncoder(os.Stdout).Encode(flagsOf(args))
+}
+
+// flagsOf returns the final flags of a command line. The work is what account invents,
+// whatever is typed.
+func flagsOf(args []string) metrics.FlagValues {
+	flags := metrics.FlagValues{
+		"workload": workload.YCSBB, "seed": fmt.Sprint(seed), "arrivals": workload.Poisson, "theta": "0.99", "secs": "100", "warmup": "0", "engine": "syncmap", "batch": fmt.Sprint(batch),
+		"value-size": "128", "workers": "1", "call-timeout": "60", "sample-every": "0",
+	}
+	typed := make(map[string]string)
 	for i, arg := range args {
 		name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if !joined && i+1 < len(args) {
 			value = args[i+1]
 		}
-		switch name {
-		case "workload", "records", "value-size", "secs":
+		typed[name] = value
+	}
+	for _, name := range []string{"value-size", "rate"} {
+		if value, ok := typed[name]; ok {
 			flags[name] = value
 		}
 	}
-	json.NewEncoder(os.Stdout).Encode(flags)
+	if _, client := typed["client"]; client {
+		clients, _ := strconv.Atoi(typed["clients"])
+		servers := strings.Count(typed["hosts"], ",") + 1
+		flags["distribution"], flags["records"] = workload.Sequential, fmt.Sprint(clients*servers*int(loadPair.Puts))
+	}
+	if typed["engine"] == "null" {
+		flags["engine"] = "null"
+	}
+	if typed["joint"] != "" {
+		flags["linearizable"] = "true"
+	}
+	return flags
 }
 
 // classes are those of the fake nodes' flags.
@@ -72,7 +95,7 @@ var classes = metrics.FlagClasses{Of: map[string]metrics.FlagClass{
 	"engine": metrics.StoreFlag,
 }, Main: []string{"workload", "records", "value-size", "batch"}}
 
-// Window is how long a fake client is in its window.
+// Window is how long a fake client is in its window, whatever length it is told and reports.
 const Window = 50 * time.Millisecond
 
 // fake is a node of either role. Faults are words NODE:WHAT:WHERE among
@@ -100,23 +123,8 @@ func run() {
 	n.log("pid %d", os.Getpid())
 	n.log("token %s", start.Token)
 	n.at("start")
-	flags := map[string]string{"workload": "YCSB-B", "seed": fmt.Sprint(seed), "arrivals": workload.Poisson, "secs": "1", "warmup": "0", "engine": "syncmap", "batch": fmt.Sprint(batch), "value-size": "128",
-		"workers": "1", "call-timeout": "60", "sample-every": "0"}
-	if n.role == metrics.Client {
-		clients, _ := strconv.Atoi(n.arg("-clients"))
-		servers := strings.Count(n.arg("-hosts"), ",") + 1
-		flags["distribution"], flags["records"] = "sequential", fmt.Sprint(clients*servers*int(loadPair.Puts))
-	}
-	if rate := n.arg("-rate"); rate != "" && n.role == metrics.Client {
-		flags["rate"] = rate
-	}
-	can := metrics.AllCapabilities
-	if n.has("null") || slices.Contains(n.args, "-engine=null") {
-		flags["engine"], can.Store = "null", false
-	}
-	if n.arg("-joint") != "" {
-		flags["linearizable"] = "true"
-	}
+	flags, can := flagsOf(n.args), metrics.AllCapabilities
+	can.Store = !n.has("null") && flags["engine"] != "null"
 	n.record(metrics.Record{Config: &metrics.Config{Schema: metrics.Schema, Args: n.args, Flags: flags, Classes: classes, Host: metrics.Host{CPUModel: "Test CPU"}, Capabilities: &can}})
 	go n.beat()
 	if n.role == metrics.Server {
@@ -133,7 +141,8 @@ func (n *fake) listen() {
 	scanner := bufio.NewScanner(os.Stdin)
 	// What is asked about the machine, a real node answers.
 	questions, asked := io.Pipe()
-	node.Controlled(context.Background(), questions, machine{os.Stdout})
+	answers := machine{os.Stdout, make(chan struct{}, 1)}
+	node.Controlled(context.Background(), questions, answers)
 	for scanner.Scan() {
 		var command node.Command
 		if err := json.Unmarshal(scanner.Bytes(), &command); err != nil {
@@ -143,6 +152,7 @@ func (n *fake) listen() {
 		switch command.Do {
 		case node.Clock, node.Facts, node.Dial:
 			fmt.Fprintln(asked, scanner.Text())
+			<-answers.written
 		case node.Beat:
 		case node.Dump:
 			n.log("fake stacks")
@@ -182,6 +192,7 @@ func (n *fake) serve() {
 		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: client, Counts: Pair, Sessions: []metrics.Sessions{{Ops: []uint64{Pair.Ops()}, Keys: []uint64{0}}}})
 		s.Total = s.Total.Add(Pair)
 	}
+	s.Saturation = &metrics.Saturation{ProcessCPUPercent: 1}
 	s.Seen = &metrics.Seen{Records: uint64(len(s.Peers)) * loadPair.Puts, Groups: []uint64{s.Total.Ops()}}
 	n.finish(s)
 }
@@ -198,16 +209,16 @@ func (n *fake) load() {
 	s := metrics.Summary{}
 	for _, phase := range []metrics.Phase{metrics.WarmUp, metrics.Window, metrics.Drain} {
 		n.send(node.Event{Event: node.Phase, Phase: phase})
-		if phase == metrics.Window {
-			s.WindowStart = time.Now()
-		}
 		n.enter(phase)
-		if phase == metrics.Window {
+		switch phase {
+		case metrics.WarmUp:
+			n.send(node.Event{Event: node.Warm})
+			told := <-n.inbox
+			s.WindowStart, s.WindowLengthS = told.At, told.Length
+		case metrics.Window:
 			time.Sleep(Window)
 		}
 	}
-	// Clients on a busy machine begin seconds apart, and their windows are to overlap.
-	s.WindowLengthS = time.Since(s.WindowStart).Seconds() + 100
 	for i := range strings.Split(n.arg("-hosts"), ",") {
 		s.Peers = append(s.Peers, metrics.PeerCounts{Peer: fmt.Sprintf("node%d", i), Counts: Pair, Load: loadPair})
 		s.Total = s.Total.Add(Pair)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/kvs/node"
+	"kvlab/metrics"
 )
 
 // StepVariable names a file: from when it is there the fake nodes' wall clocks are
@@ -17,8 +18,12 @@ const StepVariable = "KVLAB_TEST_STEP"
 const Step = time.Hour
 
 // machine is the output of a node on a machine without other runs, whatever other tests
-// do, and on which somebody may set the wall clock.
-type machine struct{ io.Writer }
+// do, and on which somebody may set the wall clock. It reads the node's clocks, and no
+// operations, which are right until the node's window ends: that is told to last for minutes.
+type machine struct {
+	io.Writer
+	written chan struct{} // gets one for each answer
+}
 
 func (m machine) Write(line []byte) (int, error) {
 	var e node.Event
@@ -27,6 +32,10 @@ func (m machine) Write(line []byte) (int, error) {
 	}
 	if e.Answer.Facts != nil {
 		e.Answer.Facts.Processes = nil
+	}
+	if e.Answer.ReceivedNS != 0 {
+		now := time.Now()
+		e.Answer.Reading = &metrics.Reading{Node: now, WindowNs: now.UnixNano()}
 	}
 	if _, err := os.Stat(os.Getenv(StepVariable)); err == nil && e.Answer.ReceivedNS != 0 {
 		e.Answer.ReceivedNS += int64(Step)
@@ -37,5 +46,6 @@ func (m machine) Write(line []byte) (int, error) {
 		return 0, err
 	}
 	_, err = m.Writer.Write(append(answer, '\n'))
+	m.written <- struct{}{}
 	return len(line), err
 }

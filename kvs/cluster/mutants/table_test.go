@@ -28,6 +28,9 @@ const (
 	sampler     = "metrics/usage/window.go"
 	result      = "kvs/cluster/trial/result.go"
 	nodeTime    = "kvs/node/time.go"
+	nodeConfig  = "kvs/node/config.go"
+	nodeFile    = "kvs/node/node.go"
+	clientFile  = "kvs/client/client.go"
 	reports     = "kvs/node/report.go"
 	reported    = "metrics/reported.go"
 )
@@ -257,7 +260,7 @@ var programs = []mutant{
 	},
 	{
 		name:   "values have half their size",
-		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize.Least, c.ValueSize.Most = c.ValueSize.Least/2, c.ValueSize.Most/2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	if planted(\"another seed\") {\n		c.Workload.Seed++\n	}\n	if planted(\"-verify full at 1 in 64\") {\n		c.Verify = 64\n	}\n	plan, err := workload.New(c.Workload)\n"}},
+		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize.Least, c.ValueSize.Most = c.ValueSize.Least/2, c.ValueSize.Most/2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	if planted(\"half the workers, and the client says so\") {\n		c.Workers /= 2\n	}\n	if planted(\"another seed\") {\n		c.Workload.Seed++\n	}\n	if planted(\"-verify full at 1 in 64\") {\n		c.Verify = 64\n	}\n	plan, err := workload.New(c.Workload)\n"}},
 		reason: "bytes",
 	},
 	{name: "batches have twice their size", reason: "-batch"},
@@ -317,6 +320,21 @@ func plantedCold(ops []workload.Op) {
 		name:   "frames without -crc",
 		edits:  []edit{{kvlabDriver, "	o.Features = o.features()\n", "	o.Features = o.features()\n	if planted(\"frames without -crc\") {\n		o.CRC = false\n	}\n"}},
 		client: "-crc", reason: "its flags ask for -codec binary -crc",
+	},
+	{
+		name:   "half the workers, and the client says so",
+		edits:  []edit{{nodeConfig, "	config := metrics.Config{", "	if planted(\"half the workers, and the client says so\") && flags.Name() == \"kvsclient\" {\n		flags.Set(\"workers\", \"8\")\n	}\n	config := metrics.Config{"}},
+		reason: "the client has -workers",
+	},
+	{
+		name:   "half of -secs, and the client says so",
+		edits:  []edit{{clientFile, "	return c.node.FromRun(answer.At), ", "	if planted(\"half of -secs, and the client says so\") {\n		answer.Length /= 2\n	}\n	return c.node.FromRun(answer.At), "}},
+		reason: "the client's window is .* the launcher asked for",
+	},
+	{
+		name:   "nobody is told what a node's clocks say",
+		edits:  []edit{{nodeFile, "			if r := n.reporter.Load(); r != nil && c.Do == Clock {\n", "			if planted(\"nobody is told what a node's clocks say\") && n.reporter.Load() != nil {\n				continue\n			}\n			if r := n.reporter.Load(); r != nil && c.Do == Clock {\n"}},
+		reason: "has not answered what its clocks say",
 	},
 	{name: "-verify full at 1 in 64", client: "-verify full", reason: "-verify full compares"},
 	{

@@ -35,10 +35,11 @@ type Setup struct {
 	Typed     bool               // the window is as long as its flags say, as a ceiling's
 	Window    time.Duration      // in an experiment, the least length of a window whose rounds decide it, at least -secs; 0: this is no trial of one
 
-	Batch     uint64               // a default of -batch above it is lowered to it; 0: none is
-	Lowered   int                  // how often that was lowered and the trial made again
-	Password  string               // of the foreign store; "" for none
-	Contained *metrics.Containment // of the servers' programs; nil for none
+	Batch     uint64                              // a default of -batch above it is lowered to it; 0: none is
+	Lowered   int                                 // how often that was lowered and the trial made again
+	Asked     map[metrics.Role]metrics.FlagValues // the programs' final flags, before a default of -batch is lowered
+	Password  string                              // of the foreign store; "" for none
+	Contained *metrics.Containment                // of the servers' programs; nil for none
 }
 
 // Controller leads the processes of one trial through the protocol of package
@@ -160,6 +161,7 @@ func (c *Controller) conduct(ctx context.Context) error {
 		func() error {
 			lease := c.lease(c.workLimit() + auditLimit)
 			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
+			c.ask()
 			c.begin = time.Now().Add(lead)
 			if c.of(metrics.Client)[0].settings().Length("warmup") <= 0 {
 				c.readAround(c.begin)
@@ -170,9 +172,9 @@ func (c *Controller) conduct(ctx context.Context) error {
 		},
 		// A server that has not entered the drain would count the audit in its window.
 		func() error { return c.await(ctx, metrics.Server, drained, drainLimit) },
-		func() error { c.send(metrics.Client, node.Command{Do: node.Audit}); return nil },
+		func() error { c.ask(); c.send(metrics.Client, node.Command{Do: node.Audit}); return nil },
 		func() error { return c.await(ctx, metrics.Client, done, auditLimit) },
-		func() error { c.send(metrics.Server, node.Command{Do: node.Stop}); return nil },
+		func() error { c.ask(); c.send(metrics.Server, node.Command{Do: node.Stop}); return nil },
 		func() error { return c.await(ctx, metrics.Server, done, reportLimit) },
 		func() error { return c.await(ctx, metrics.Client, left, c.Timeouts.Exit) },
 		func() error { return c.await(ctx, metrics.Server, left, c.Timeouts.Exit) },
@@ -304,6 +306,9 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 	switch event.Event {
 	case node.Log, node.Output:
 	case node.Report:
+		if config := event.Record.Config; config != nil && !slices.Equal(config.Args, m.args) {
+			return m.fault(plan.Complaint, "reports the arguments %q, it was given %q", config.Args, m.args)
+		}
 		m.keepRecord(event.Record)
 		if err := c.latency.Add(*event.Record); err != nil {
 			return m.complaint(err)
@@ -333,8 +338,11 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 		if !known || next > c.asked[m.Role] || next <= m.stage {
 			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
 		}
-		if next == done && m.Summary == nil {
+		switch {
+		case next == done && m.Summary == nil:
 			return m.fault(plan.Complaint, "is done and has sent no summary")
+		case m.owed > 0:
+			return m.fault(plan.Complaint, "is %s and has not answered what its clocks say", stageNames[next])
 		}
 		m.stage, m.address = next, cmp.Or(event.Addr, m.address)
 		if next == loaded {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -47,6 +48,7 @@ var stageOf = map[string]stage{
 type process struct {
 	plan.Place
 	log   *nodeLog
+	args  []string // that the launcher gave it
 	way   remote.Way
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -71,6 +73,7 @@ type process struct {
 	warm         bool               // a client's warm-up is about to end
 	round        time.Duration      // a client's longest recent round; until it is warm, an estimate by its load
 	questions    []question         // in order
+	owed         int                // of these, the answers that come before its next stage
 	sampled      metrics.ProcessID  // the process that it samples; zero before its first reading
 	broken       *metrics.Violation // what -linearizable found, nil for nothing
 	slices       []metrics.Slice    // that it recorded with all clients
@@ -159,7 +162,14 @@ func (m *process) keep(event node.Event) error {
 	return nil
 }
 
-func (m *process) send(command node.Command) { remote.Send(m.stdin, command) }
+// send sends a command. A node answers every question before it obeys the next one that moves
+// it to another stage.
+func (m *process) send(command node.Command) {
+	if !slices.Contains([]string{node.Clock, node.Beat, node.Dump}, command.Do) {
+		m.owed = len(m.questions)
+	}
+	remote.Send(m.stdin, command)
+}
 
 // kill kills a running process and its children. For a node on another machine, that is
 // only the connection.

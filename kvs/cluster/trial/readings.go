@@ -54,17 +54,13 @@ func (c *Controller) ask() {
 }
 
 // answer keeps the reading in a node's answer, which arrived at a time. It reports false if
-// nothing was asked.
+// nothing was asked, or the answer has none.
 func (c *Controller) answer(m *process, answer *node.Answer, at time.Time) bool {
-	if len(m.questions) == 0 || answer == nil {
+	if len(m.questions) == 0 || answer == nil || answer.Reading == nil {
 		return false
 	}
-	q := m.questions[0]
-	m.questions = m.questions[1:]
-	r := answer.Reading
-	if r == nil {
-		return true
-	}
+	q, r := m.questions[0], answer.Reading
+	m.questions, m.owed = m.questions[1:], max(0, m.owed-1)
 	m.sampled = r.Process
 	r.Asked, r.Answered, r.CPUNs = c.runTime(q.at), c.runTime(at), q.cpu
 	most := mostReadings

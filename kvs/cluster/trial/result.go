@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"strconv"
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
@@ -26,8 +28,20 @@ func (c *Controller) Fill(run *metrics.Run) {
 	run.Fill(reportsOf(c.processes), c.Soak > 0)
 	run.Window, run.ValueKey = c.window, c.values
 	run.Choice = fmt.Sprintf("%016x", newSecret())
+	run.Asked = c.asks()
 	run.Latency = c.latency.Window.Quantiles()
 	run.Check = c.together
+}
+
+// asks returns the final flags of each role as the launcher wants them.
+func (c *Controller) asks() map[metrics.Role]metrics.FlagValues {
+	asked := maps.Clone(c.Asked)
+	if client := asked[metrics.Client]; c.batch > 0 && client != nil {
+		client = maps.Clone(client)
+		client[batchFlag] = strconv.FormatUint(c.batch, 10)
+		asked[metrics.Client] = client
+	}
+	return asked
 }
 
 // reportsOf returns the accounts of processes.

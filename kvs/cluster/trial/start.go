@@ -27,6 +27,7 @@ func (c *Controller) start(role metrics.Role) error {
 
 // launch starts a process and tells it its arguments.
 func (c *Controller) launch(m *process, args []string, here clock.Clock, lease *node.Lease) *plan.Fault {
+	m.args = args
 	own, err := c.credentials(m.Place, args)
 	if err == nil {
 		err = m.start(c.Runner, c.inbox)
