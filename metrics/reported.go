@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -18,12 +19,15 @@ type Arrival struct {
 	From    int      `json:"from,omitempty"`
 	To      int      `json:"to,omitempty"`
 	Reading *Reading `json:"reading,omitempty"` // of Read
+
+	Window *WindowLength `json:"window,omitempty"` // of Told
 }
 
 // The events of an Arrival that are no phases.
 const (
 	Tested   = "tested"   // in the file of the first client
 	Read     = "read"     // the node has answered with a Reading
+	Told     = "told"     // to a client: the window's length
 	Killed   = "killed"   // the launcher killed the server's process
 	Ready    = "ready"    // the process in its place served
 	Finished = "finished" // every process of the run has left after its work
@@ -49,6 +53,7 @@ type Reported struct {
 	seconds  Heard               // of these intervals
 	entered  map[Phase]time.Time // when each of its phase events arrived
 	tested   []Arrival
+	told     *WindowLength
 	last     Interval
 	lastAt   time.Time // of last
 	killed   time.Time
@@ -123,6 +128,8 @@ func (n *Reported) arrival(at time.Time, a Arrival) {
 		if a.Reading != nil {
 			n.Readings = append(n.Readings[:max(0, min(len(n.Readings), a.From))], *a.Reading)
 		}
+	case Told:
+		n.told = a.Window
 	case Killed:
 		n.killed = at
 	case Ready:
@@ -206,6 +213,7 @@ func (r *Run) Fill(reported []*Reported, soak bool) {
 		}
 		if node.Role == Client {
 			clients = append(clients, n)
+			r.Window = cmp.Or(r.Window, n.told)
 		}
 	}
 	for i, n := range reported {

@@ -103,8 +103,8 @@ func (f *follower) look() (e event, news bool) {
 // valuesOf is what a record says of its second; nil for nothing.
 func valuesOf(r metrics.Record) point {
 	switch {
-	case r.Config != nil && r.Role == metrics.Client:
-		return point{"window_s": max(0, r.Config.Flags.Length("secs").Seconds())}
+	case r.Arrival != nil && r.Arrival.Window != nil:
+		return point{"window_s": r.Arrival.Window.UsedS}
 	case r.Interval != nil:
 		return point{"phase": r.Interval.Phase, "ops_per_s": r.Interval.OpsPerS()}
 	case r.Usage != nil: // processors and memory of the machine, the data interface

@@ -298,7 +298,7 @@ func TestLive(t *testing.T) {
 		t.Fatalf("of a run that begins: %+v", e)
 	}
 	got := map[string]int{}
-	for lines := 1; lines < 60; lines += 20 {
+	for lines := 2; lines < 60; lines += 20 {
 		grow(t, dir, files, lines)
 		e := events.next()
 		if e.New || e.Ended || e.Fault != "" {
@@ -311,14 +311,17 @@ func TestLive(t *testing.T) {
 			if p["phase"] == "window" && p["role"] == "client" && rate < 1e6 || cpu > 100 || p["t"].(float64) < 1.7e9 {
 				t.Errorf("%+v", p)
 			}
-			for name, keys := range map[string][]string{"ops": {"ops_per_s"}, "p50": {"p50_ms"}, "cpu": {"cpu_percent", "memory_gib", "rx_gbps"}} {
+			if length := p["window_s"]; length != nil && length != float64(foldertest.Gallery["small"].WindowS) {
+				t.Errorf("a window of %v s", length)
+			}
+			for name, keys := range map[string][]string{"window": {"window_s"}, "ops": {"ops_per_s"}, "p50": {"p50_ms"}, "cpu": {"cpu_percent", "memory_gib", "rx_gbps"}} {
 				if !slices.ContainsFunc(keys, func(key string) bool { return p[key] == nil }) {
 					got[name]++
 				}
 			}
 		}
 	}
-	if got["ops"] < 10 || got["p50"] < 1 || got["cpu"] < 10 || got["node0 server"] == 0 || got["node1 client"] == 0 {
+	if got["ops"] < 10 || got["p50"] < 1 || got["window"] == 0 || got["cpu"] < 10 || got["node0 server"] == 0 || got["node1 client"] == 0 {
 		t.Errorf("points %v", got)
 	}
 	late := open(t, server) // which gets all of it at once

@@ -15,7 +15,7 @@ import (
 // unwitnessed are the fields of run.json that no record of a node has. The launcher states
 // them: only the manifest shows that they were changed.
 const unwitnessed = "id, version, command, git_commit, server_commit, started, ended, lab, together, symmetric, quick, contained, preflight; " +
-	"the nodes' order, machines, addresses and peaks of memory; check (of all clients together); value_key and choice; asked (the nodes' flags as the launcher resolved them); window (its length as the launcher told it); ceiling.note; whether the run was a soak; the samples of processors, memory and network over time; the nodes' logs"
+	"the nodes' order, machines, addresses and peaks of memory; check (of all clients together); value_key and choice; asked (the nodes' flags as the launcher resolved them); ceiling.note; whether the run was a soak; the samples of processors, memory and network over time; the nodes' logs"
 
 // rebuild computes a run again from the nodes' records and from what only the launcher can
 // state. dir is the run's folder, and judge its checks.
@@ -23,7 +23,7 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 	then := read.Run
 	run := metrics.Run{
 		Schema: metrics.Schema, Version: then.Version, ID: then.ID, Started: then.Started, Ended: then.Ended, Command: then.Command, GitCommit: then.GitCommit, ServerCommit: then.ServerCommit,
-		Lab: then.Lab, Preflight: then.Preflight, Together: then.Together, Symmetric: then.Symmetric, Quick: then.Quick, Contained: then.Contained, Check: then.Check, ValueKey: then.ValueKey, Choice: then.Choice, Asked: then.Asked, Window: then.Window,
+		Lab: then.Lab, Preflight: then.Preflight, Together: then.Together, Symmetric: then.Symmetric, Quick: then.Quick, Contained: then.Contained, Check: then.Check, ValueKey: then.ValueKey, Choice: then.Choice, Asked: then.Asked,
 	}
 	var reported []*metrics.Reported
 	for _, node := range then.Nodes {

@@ -26,7 +26,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 		run.Nodes[i].Address, run.Nodes[i].PeakBytes = cmp.Or(m.address, run.Nodes[i].Address), m.peak
 	}
 	run.Fill(reportsOf(c.processes), c.Soak > 0)
-	run.Window, run.ValueKey = c.window, c.values
+	run.ValueKey = c.values
 	run.Choice = fmt.Sprintf("%016x", newSecret())
 	run.Asked = c.asks()
 	run.Latency = c.latency.Window.Quantiles()

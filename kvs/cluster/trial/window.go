@@ -126,6 +126,9 @@ func (c *Controller) tell() {
 	if longer != nil {
 		fmt.Fprintln(c.Stderr, strings.Join(longer, "; "))
 	}
+	for _, m := range c.of(metrics.Client) {
+		m.arrive(c.runTime(time.Now()), metrics.Arrival{Event: metrics.Told, Window: c.window})
+	}
 	c.sendAt(o.at, node.Command{Do: node.Settle, Extend: c.extended, Length: c.window.UsedS})
 	c.readAround(o.at, o.at.Add(o.length))
 }

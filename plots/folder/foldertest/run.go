@@ -146,6 +146,10 @@ func (p Plan) node(t testing.TB, i int, rng *rand.Rand, collector *latency.Colle
 		}
 	}
 	write(metrics.Record{Config: node.Config})
+	if node.Role == metrics.Client {
+		told := &metrics.WindowLength{AskedS: float64(p.WindowS) / 2, UsedS: float64(p.WindowS)}
+		write(metrics.Record{Arrival: &metrics.Arrival{Event: metrics.Told, Window: told}})
+	}
 	for _, phase := range phases {
 		for range cmp.Or(phase.seconds, p.WindowS) {
 			busy := phase.busy * (1 + 0.04*rng.NormFloat64())
