@@ -13,7 +13,7 @@ import (
 type Attempt struct {
 	Folder  string  `json:"folder"`
 	Verdict Verdict `json:"verdict"`
-	Outside bool    `json:"outside,omitempty"` // see Trial; otherwise a later trial needed a longer window
+	Outside bool    `json:"outside,omitempty"` // see Trial; otherwise a later trial needed a longer window, or a smaller batch
 }
 
 // mostRepeats is how often a trial that broke for an outside reason is made again; once more
@@ -21,7 +21,7 @@ type Attempt struct {
 const mostRepeats = 2
 
 // attempts returns how many earlier attempts broke for an outside reason, and how many had
-// too short a window.
+// too short a window, or too large a batch.
 func (t Trial) attempts() (outside, short int) {
 	for _, a := range t.Earlier {
 		if a.Outside {
@@ -67,7 +67,7 @@ func MadeAgain(trials []Trial) string {
 		}
 	}
 	if len(short) > 0 {
-		broken = append(broken, "for the longer window of a later trial: "+strings.Join(short, ", "))
+		broken = append(broken, "for the longer window or smaller batch of a later trial: "+strings.Join(short, ", "))
 	}
 	if len(broken) == 0 {
 		return ""

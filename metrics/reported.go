@@ -151,12 +151,11 @@ func (n *Reported) heard(role Role) *Heard {
 	if role == Server {
 		return &n.seconds
 	}
-	drain, ok := n.entered[Drain]
-	if !ok {
+	if _, ok := n.entered[Drain]; !ok {
 		return nil
 	}
 	h, window := n.seconds, n.entered[Window]
-	h.WarmUpS, h.WindowS = window.Sub(n.entered[WarmUp]).Seconds(), drain.Sub(window).Seconds()
+	h.WarmUpS = window.Sub(n.entered[WarmUp]).Seconds()
 	return &h
 }
 

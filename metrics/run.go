@@ -96,7 +96,6 @@ type RunNode struct {
 type Heard struct {
 	WarmUpLengthS float64   `json:"warm_up_length_s,omitempty"` // of the intervals of the warm-up together
 	WarmUpS       float64   `json:"warm_up_s"`                  // between the arrivals of its phase events, by the launcher's clock
-	WindowS       float64   `json:"window_s"`                   // likewise
 	Start         time.Time `json:"start"`                      // when the first of its intervals of the window began, by the clock of Record.Time
 	LengthS       float64   `json:"length_s"`                   // of these intervals together
 	Ops           uint64    `json:"ops"`                        // in them

@@ -26,6 +26,11 @@ type WindowLength struct {
 	RoundS float64 `json:"round_s,omitempty"` // the longest recent round of any worker before the window, or in its first half without a warm-up; 0 of an open loop
 	NeedsS float64 `json:"needs_s,omitempty"` // WindowRounds of these; 0 where -secs decides alone: an open loop, --soak, --restart-at
 	UsedS  float64 `json:"used_s"`            // what all clients were told
+
+	// DefaultBatch is the default of -batch, which the launcher may lower so that rounds fit; 0
+	// where -batch was typed. Batch is what the clients used.
+	DefaultBatch uint64 `json:"default_batch,omitempty"`
+	Batch        uint64 `json:"batch,omitempty"`
 }
 
 // windowS returns the length of the trial's window that was asked for, the one that was
@@ -66,14 +71,37 @@ func SharedWindow(trials []Trial, askedS float64) (length float64) {
 	return length
 }
 
-// mostLengthened is how often a trial is made again because a later one needed a longer
-// window. Each length has room for rounds half as long again, so three are a factor of three.
-const mostLengthened = 3
+// SharedBatch returns the batch of an experiment's trials that have a default of -batch: the
+// smallest to which that of one of them was lowered. It is 0 if none was.
+func SharedBatch(trials []Trial, of uint64) (batch uint64) {
+	for _, t := range trials {
+		if def, used := t.batch(); def == of && used < def && (batch == 0 || used < batch) {
+			batch = used
+		}
+	}
+	return batch
+}
 
-// TooShort reports whether the trial is to be made again because another one of an experiment
-// has needed a longer window.
-func (t Trial) TooShort(trials []Trial) bool {
+// batch returns the default of the trial's -batch and what was used. Both are 0 where it was
+// typed.
+func (t Trial) batch() (def, used uint64) {
+	if t.Run == nil || t.Run.Window == nil || t.Run.Window.DefaultBatch == 0 {
+		return 0, 0
+	}
+	return t.Run.Window.DefaultBatch, t.Run.Window.Batch
+}
+
+// mostAdapted is how often a trial is made again because a later one needed a longer window, or
+// a smaller batch. Each length has room for rounds half as long again, so three are a factor of
+// three.
+const mostAdapted = 3
+
+// Unequal reports whether the trial is to be made again because another one of an experiment
+// has needed a longer window, or a smaller default of -batch.
+func (t Trial) Unequal(trials []Trial) bool {
 	asked, used, _ := t.windowS()
-	_, short := t.attempts()
-	return short < mostLengthened && used < (1-WindowsApart)*SharedWindow(trials, asked)
+	def, batch := t.batch()
+	_, adapted := t.attempts()
+	shared := SharedBatch(trials, def)
+	return adapted < mostAdapted && (used < (1-WindowsApart)*SharedWindow(trials, asked) || shared > 0 && batch > shared)
 }

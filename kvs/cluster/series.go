@@ -69,15 +69,16 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	defer lock.Release()
 	s.kind = s.experiment()
 	s.sayMissing()
-	s.announce(done, known)
+	s.announce(ctx, done)
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return s.make(ctx, done, group)
 	})
 	return cmp.Or(s.conclude(done, err), s.dir.WriteManifest())
 }
 
-// announce says how long the trials of a comparison that are left take.
-func (s *series) announce(done []metrics.Trial, known []configuration) {
+// announce says how long the trials of a comparison that are left take: at least, until one has
+// shown how long the window of its rounds is.
+func (s *series) announce(ctx context.Context, done []metrics.Trial) {
 	groups, err := s.kind.Next(done)
 	if err != nil || len(s.plan.Variants) == 0 || len(groups) == 0 {
 		return
@@ -86,11 +87,25 @@ func (s *series) announce(done []metrics.Trial, known []configuration) {
 	for _, group := range groups {
 		longest := time.Duration(0) // they run at the same time
 		for _, p := range group {
-			longest = max(longest, known[slices.Index(metrics.VariantNames, p.Variant)].expected())
+			at, err := s.resolve(ctx, p.Spec)
+			if err != nil {
+				return // make reports it
+			}
+			secs := at.settings[metrics.Client].Length("secs")
+			longest = max(longest, at.expected()-secs+sharedWindow(done, secs))
 		}
 		trials, all = trials+len(group), all+longest
 	}
-	fmt.Fprintf(s.launcher.progress, "%s, about %.1f minutes; more where rounds need a longer window\n", format.Plural(trials, "trial"), all.Minutes())
+	bound := "about"
+	if len(done) == 0 {
+		bound = "at least"
+	}
+	fmt.Fprintf(s.launcher.progress, "%s, %s %.1f minutes\n", format.Plural(trials, "trial"), bound, all.Minutes())
+}
+
+// sharedWindow is the length of the windows of an experiment's trials that ask for secs.
+func sharedWindow(done []metrics.Trial, secs time.Duration) time.Duration {
+	return max(secs, time.Duration(metrics.SharedWindow(done, secs.Seconds())*float64(time.Second)))
 }
 
 // planSeries is the plan that a command line asks for.
@@ -239,8 +254,8 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 			return done, err
 		}
 		t := job{configuration: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder())), stderr: s.launcher.progress, first: len(done) == 0}
-		secs := at.settings[metrics.Client].Length("secs")
-		t.window = max(secs, time.Duration(metrics.SharedWindow(done, secs.Seconds())*float64(time.Second)))
+		t.window = sharedWindow(done, at.settings[metrics.Client].Length("secs"))
+		t.batch = metrics.SharedBatch(done, at.settings[metrics.Client].Number("batch"))
 		if len(trials) == 0 {
 			t.show = s.launcher.progress.show
 			label := ""
@@ -263,6 +278,7 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 	}
 	_, sweeps := s.kind.(experiment.Sweep) // its trials are in the report, as those of a study and a class
 	sweeps = sweeps || s.plan.Study != nil || s.plan.Class != nil
+	fitted := len(done) == 0 // the window's length is known now, or has grown
 	for i, p := range group {
 		trial := metrics.TrialOf(p.PlannedTrial, p.Folder(), runs[i])
 		if f := (*plan.Fault)(nil); errors.As(errs[i], &f) {
@@ -272,6 +288,10 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 			fmt.Fprintln(s.launcher.Stdout, line)
 		}
 		done = metrics.Insert(done, trial)
+		fitted = fitted || sharedWindow(done, trials[i].settings[metrics.Client].Length("secs")) > trials[i].window
+	}
+	if fitted {
+		s.announce(ctx, done)
 	}
 	return done, s.keep(done, false)
 }

@@ -96,7 +96,7 @@ func (l *Launcher) listStudies(cfg Config) {
 		minutes := func(quick bool) float64 {
 			return f.Minutes(quick, func(args string) time.Duration { return l.lengthOf(args, cfg, false) })
 		}
-		fmt.Fprintf(l.Stdout, "%s: %s, %s, %.1f minutes, %.1f with --quick\n  %s\n", f.Name, format.Plural(len(f.Claims), "claim"), format.Plural(len(f.Points), "point"),
+		fmt.Fprintf(l.Stdout, "%s: %s, %s, from %.1f minutes, %.1f with --quick\n  %s\n", f.Name, format.Plural(len(f.Claims), "claim"), format.Plural(len(f.Points), "point"),
 			minutes(false), minutes(true), format.Wrap(f.Title, 2, 2))
 	}
 }

@@ -171,7 +171,7 @@ func TestStudyDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := tr.stdout.String()
-	for _, want := range []string{"2 claims of fakes, about ", "cannot test fakes/cluster: needs 99 nodes", "4 trials of each of 2 points, 8 in all, ordered by --seed 3\n", "\n== point=large\n1 server, 1 client\n"} {
+	for _, want := range []string{"2 claims of fakes, at least ", "cannot test fakes/cluster: needs 99 nodes", "4 trials of each of 2 points, 8 in all, ordered by --seed 3\n", "\n== point=large\n1 server, 1 client\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

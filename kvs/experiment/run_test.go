@@ -258,6 +258,43 @@ func TestOneWindow(t *testing.T) {
 	}
 }
 
+// All trials with one default of -batch have the smallest to which it was lowered, and a typed
+// one stays.
+func TestOneBatch(t *testing.T) {
+	const asked, typed = 8192, 3
+	made := func(done []metrics.Trial, group Group) ([]metrics.Trial, error) {
+		for _, p := range group {
+			w := &metrics.WindowLength{DefaultBatch: asked, Batch: asked}
+			if shared := metrics.SharedBatch(done, asked); shared > 0 {
+				w.Batch = shared
+			}
+			switch p.Number {
+			case 2:
+				w.Batch = min(w.Batch, 1024)
+			case 4:
+				w.Batch = min(w.Batch, 256)
+			case typed:
+				w = &metrics.WindowLength{Batch: asked}
+			}
+			done = metrics.Insert(done, metrics.Trial{PlannedTrial: p.PlannedTrial, OpsPerS: 1, Verdict: metrics.Verdict{Valid: true}, Run: &metrics.Run{Window: w}})
+		}
+		return done, nil
+	}
+	done, err := Run(context.Background(), Sweep{planOf(nil, 5, 0)}, nil, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, attempts := range []int{3, 2, 1, 1, 1} {
+		want := uint64(256)
+		if done[i].Number == typed {
+			want = asked
+		}
+		if got := done[i]; got.Run.Window.Batch != want || 1+len(got.Earlier) != attempts {
+			t.Errorf("trial %d: batch %d in attempt %d, want %d in %d", got.Number, got.Run.Window.Batch, 1+len(got.Earlier), want, attempts)
+		}
+	}
+}
+
 // A trial whose rounds became longer than its window is no slow trial that is left out: all
 // get a longer window.
 func TestRoundsThatOutgrowTheWindow(t *testing.T) {

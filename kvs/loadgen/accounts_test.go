@@ -36,6 +36,6 @@ func accounted(run *metrics.Run) {
 		}
 		s.Saturation = &metrics.Saturation{OwnCoresPercent: 100}
 		node.Config.Classes = classes
-		node.Heard = &metrics.Heard{WindowS: s.WindowLengthS, LengthS: s.WindowLengthS, Start: s.WindowStart, Ops: s.InWindow.Ops()}
+		node.Heard = &metrics.Heard{LengthS: s.WindowLengthS, Start: s.WindowStart, Ops: s.InWindow.Ops()}
 	}
 }

@@ -67,7 +67,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 		{s.Bytes.Sent == 0 || s.Bytes.Received == 0 || s.BytesInWindow.Sent == 0 || s.BytesInWindow.Received == 0, "the bytes that it sent and received"},
 		{s.WindowStart.IsZero(), "when its window began"},
 		{s.Total.Hits > 0 && v.Checked+v.AnyKey+v.Unchecked == 0, "the values that it checked"},
-		{h == nil || h.Start.IsZero() || h.WindowS <= 0, "its seconds in the window, as the launcher hears them"},
+		{h == nil || h.Start.IsZero() || h.LengthS <= 0, "its seconds in the window, as the launcher hears them"},
 		{(s.Offered != nil) != run.open(), "the operations that it offered (-rate)"},
 		{flags.Is("linearizable") && s.Check == nil, "what it recorded (-linearizable)"},
 		{run.soaks() && node.Soak == nil, "what it held in the soak"},
@@ -103,6 +103,7 @@ func (run *judged) serverLacks(node metrics.RunNode) string {
 		{s.Seen == nil, "what it saw of its operations"},
 		{run.Restart == nil && slices.ContainsFunc(s.Peers, func(p metrics.PeerCounts) bool { return p.Counts.Calls > 0 && len(p.Sessions) == 0 }), "the connections of its clients"},
 		{run.Restart == nil && (!marked(s.Opening) || !marked(s.Closing)), "its counts when the window began and ended"},
+		{run.Restart == nil && s.Seen != nil && len(s.Seen.Groups) == 0, "its operations by groups of keys"},
 		{sampled && s.Seen != nil && len(s.Seen.Groups) != len(run.expected.cells[0]), "its operations by groups of keys"},
 		{sampled && s.Seen != nil && (s.Seen.Keys == nil || s.Seen.Writes == nil), "its operations and its writes by key"},
 	})

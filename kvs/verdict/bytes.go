@@ -56,8 +56,41 @@ func checkBytes(run *judged) finding {
 				return failed(node.Name, "%d sampled values that were stored have %d bytes, which values of %s bytes do not have", v.Count, v.Bytes, &law)
 			}
 		}
+		if what := run.unsampled(node, seen); what != "" {
+			return failed(node.Name, "the server samples one operation in %d, and says nothing of the values that were stored %s", sampledEvery, what)
+		}
 	}
 	return passed("%s", strings.Join(evidence, "; "))
+}
+
+// sampledEvery is how many operations of a batch a server samples one of, from a random one of
+// as many on.
+const sampledEvery = 32
+
+// unsampled returns when a server stored values of which its sample has none, though it must
+// have some: the records of a load come in calls of nothing else, and those that are sampled in
+// the window are drawn with the kinds' shares. It is "" for a server that was killed.
+func (run *judged) unsampled(node metrics.RunNode, seen *metrics.Seen) string {
+	load, sampled, all := metrics.Counts{}, uint64(0), run.InWindow()
+	for _, client := range run.Clients() {
+		for _, peer := range client.Summary.Peers {
+			if peer.Peer == node.Name {
+				load = load.Add(peer.Load)
+			}
+		}
+	}
+	for _, n := range seen.Groups {
+		sampled += n
+	}
+	all.Deletes = 0 // they have no value
+	switch {
+	case node.Summary.Seen == nil || run.Restart.Of(node.Name):
+	case seen.Before.Count == 0 && load.Puts >= sampledEvery*(load.Calls+1):
+		return "in the load"
+	case seen.Values.Count == 0 && !byChanceReads(all, sampled):
+		return "in the window"
+	}
+	return ""
 }
 
 // headsOf is what operations have at least in a batch besides their values: kind, key, and
@@ -136,8 +169,11 @@ func checkCarried(run *judged) finding {
 	}
 	for _, node := range run.Clients() {
 		s, h, sums := node.Summary, node.Heard, roundsOf(node)
-		if s.Usage.DataInterface == "" || node.Config.Flags.Length("sample-every") == 0 || strings.HasPrefix(node.Config.Flags["hosts"], "/") { // a Unix socket
+		if node.Config.Flags.Length("sample-every") == 0 || strings.HasPrefix(node.Config.Flags["hosts"], "/") { // a Unix socket
 			continue
+		}
+		if s.Usage.DataInterface == "" {
+			return failed(node.Name, "the client does not say which network interface carried its calls")
 		}
 		missed := float64(sums.MostOps)/float64(max(1, s.InWindow.Ops())) +
 			portion(secondsApart(h.Start, s.WindowStart)+s.Latency[metrics.CallLatency].Max/1e6, s.WindowLengthS)

@@ -16,7 +16,6 @@ import (
 var needless = map[string]string{
 	"client config.host":                       "describes the machine",
 	"client config.process":                    "the process is gone",
-	"client summary.usage":                     "a window may be shorter than -sample-every, and a machine have no interface that is known",
 	"client summary.latency.call.count":        "of its mean and maximum: no second witness",
 	"client summary.latency.call.max_us":       "likewise; -call-timeout bounds it from above alone",
 	"client summary.latency.call.mean_us":      "likewise",
@@ -28,6 +27,8 @@ var needless = map[string]string{
 	"client readings.0.cpu_ns":                 "not known of a process on another machine",
 	"client readings.0.ops":                    "0 before the load",
 	"client readings.0.took_ns":                "may be 0",
+	"client summary.usage.cpu_percent":         "of the machine: no second witness",
+	"client summary.usage.memory_bytes":        "likewise",
 	"client summary.workers.0.rounds.arrivals": "too many may be due to draw them again",
 	"client summary.workers.0.rounds.busy_s":   "judged of closed loops",
 	"client summary.workers.0.rounds.calls":    "judged of closed loops",
@@ -44,9 +45,8 @@ var needless = map[string]string{
 	"server summary.in_window":                 "in no figure; the marks are judged",
 	"server summary.window_length_s":           "in no figure; the marks are judged",
 	"server summary.window_start":              "in no figure; the marks are judged",
-	"server summary.seen.values":               "a short window may have no sampled write",
-	"server summary.seen.values_before":        "a short load may have no sampled write",
-	"server summary.usage":                     "a window may be shorter than -sample-every",
+	"server summary.seen.values_before":        "a load of few records may have no sampled write",
+	"server summary.usage":                     "of the machine: no second witness",
 	"server summary.verification":              "the clients' is judged",
 }
 

@@ -12,7 +12,7 @@ import (
 
 // counting are the checks that need no more than counts: goodRun has no account of time.
 var counting = slices.DeleteFunc(slices.Clone(checks), func(c Check) bool {
-	return slices.Contains([]string{"accounts", "sessions", "clock-rate", "asked", "ranks", "bytes", "tallies", "rate", "server-window", "heard", "window-counts", "server-seconds", "little", "ends", "arrivals", "batches", "carried", "timeouts", "length", "backlog"}, c.ID)
+	return slices.Contains([]string{"accounts", "sessions", "clock-rate", "asked", "ranks", "bytes", "tallies", "rate", "server-window", "heard", "window-counts", "server-seconds", "little", "ends", "arrivals", "batches", "carried", "drift", "timeouts", "length", "backlog"}, c.ID)
 })
 
 // goodRun is a run of 2 servers and 2 clients in which everything agrees: two

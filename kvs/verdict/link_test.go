@@ -37,6 +37,13 @@ func TestLink(t *testing.T) {
 
 // A drift stands beside a VALID result.
 func TestDriftIsAReservation(t *testing.T) {
+	for length, want := range map[float64]metrics.CheckOutcome{5: metrics.CheckInapplicable, 10: metrics.CheckDoubted, 33: metrics.CheckFailed} {
+		run := witnessed()
+		run.WindowS = length
+		if found := checkDrift(run); found.Outcome != want {
+			t.Errorf("no rates of %v s: %+v, want %s", length, found, want)
+		}
+	}
 	run := witnessed()
 	drift, _ := stats.CheckDrift([]float64{100, 97, 60, 20, 21})
 	run.Drift = &drift

@@ -59,11 +59,11 @@ func witnessed() *judged {
 			WindowStart: opens.Add(20 * time.Millisecond), WindowLengthS: 9.99, InWindow: metrics.Counts{Gets: 9000 - 12, Puts: 1000, Calls: 999},
 			Opening: &metrics.Marks{Start: opens.Add(-20 * time.Millisecond), AtS: []float64{0, 0.01, 0.03}, Ops: []uint64{9983, 9992, 10_013}},
 			Closing: &metrics.Marks{Start: opens.Add(9970 * time.Millisecond), AtS: []float64{0, 0.02, 0.06}, Ops: []uint64{19_972, 19_992, 20_003}},
-			Total:   total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total, Sessions: []metrics.Sessions{{Protocol: metrics.Protocol{Codec: "binary"}, Ops: []uint64{10_002, 10_000}, Keys: make([]uint64, 2)}}}}, Seen: &metrics.Seen{Records: 1, Values: metrics.Values{Count: 10, Bytes: 1000, Compressed: 1000}},
+			Total:   total, Peers: []metrics.PeerCounts{{Peer: "c0", Counts: total, Sessions: []metrics.Sessions{{Protocol: metrics.Protocol{Codec: "binary"}, Ops: []uint64{10_002, 10_000}, Keys: make([]uint64, 2)}}}}, Seen: &metrics.Seen{Records: 1, Groups: []uint64{300}, Values: metrics.Values{Count: 30, Bytes: 3000, Compressed: 3000}},
 		}},
 		{Name: "c0", Role: metrics.Client, Summary: client,
 			Config: &metrics.Config{Classes: classes, Flags: map[string]string{"call-timeout": "10", "sample-every": "1s", "workers": "2"}},
-			Heard:  &metrics.Heard{WarmUpS: 5.01, WindowS: 10.02, Start: opens.Add(time.Millisecond), LengthS: 10, Ops: 10_005}},
+			Heard:  &metrics.Heard{WarmUpS: 5.01, Start: opens.Add(time.Millisecond), LengthS: 10, Ops: 10_005}},
 	}
 	run.Nodes[0].Config = &metrics.Config{Classes: classes, Capabilities: &metrics.AllCapabilities}
 	run.Audit, run.Window = &metrics.Audit{Keys: 1}, &metrics.WindowLength{AskedS: 10, UsedS: 10}
@@ -226,7 +226,10 @@ func TestWitnesses(t *testing.T) {
 		{"replies of less than a byte", func(p part) { p.run.Workload["dedup"] = "true"; p.client.Bytes.Received = 20_001 }, "20001 bytes were received for 20002 operations, whose results have at least 20002"},
 		{"replies to a cache", func(p part) { p.run.Workload["cache"] = "all"; p.client.Bytes.Received = 20_002 + 2001 + 8*2002 }, ""},
 		{"replies to a cache without versions", func(p part) { p.run.Workload["cache"] = "64MiB"; p.client.Bytes.Received = 20_002 + 8*2002 }, "36018 bytes were received for 20002 operations, whose results have at least 38019"},
-		{"the server stores half", func(p part) { p.server.Seen.Values.Bytes, p.server.Seen.Values.Compressed = 500, 500 }, "10 sampled values that were stored have 500 bytes, which values of 100 bytes do not have"},
+		{"the server stores half", func(p part) { p.server.Seen.Values.Bytes, p.server.Seen.Values.Compressed = 1500, 1500 }, "30 sampled values that were stored have 1500 bytes, which values of 100 bytes do not have"},
+		{"the server says nothing of what it stored in the window", func(p part) { p.server.Seen.Values = metrics.Values{} }, "says nothing of the values that were stored in the window"},
+		{"few sampled operations have no write by chance", func(p part) { p.server.Seen.Values, p.server.Seen.Groups = metrics.Values{}, []uint64{190} }, ""},
+		{"the client says nothing of its interface", func(p part) { p.client.Usage = metrics.Table{} }, "which network interface carried its calls"},
 		{"batches of twice the size", func(p part) { p.workers[0].Rounds.Rounds, p.workers[0].Rounds.Calls = 250, 250 }, "750 rounds had 750 calls of 13.3 operations, -batch 10 makes 750 of 10.0"},
 		{"the interface carries too little", func(p part) { p.client.Usage.TxBytesPerS.Avg = 9000 }, "the client's calls sent 100000 bytes in the window, its network interface eth1 90000"},
 		{"the interface carried a part before the window, as the longest call shows", func(p part) {

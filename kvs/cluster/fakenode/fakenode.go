@@ -193,7 +193,7 @@ func (n *fake) serve() {
 		s.Total = s.Total.Add(Pair)
 	}
 	s.Saturation = &metrics.Saturation{ProcessCPUPercent: 1}
-	s.Seen = &metrics.Seen{Records: uint64(len(s.Peers)) * loadPair.Puts, Groups: []uint64{s.Total.Ops()}}
+	s.Seen = &metrics.Seen{Records: uint64(len(s.Peers)) * loadPair.Puts, Groups: []uint64{s.Total.Ops()}, Values: metrics.Values{Count: 10, Bytes: 1280, Compressed: 1280}}
 	n.finish(s)
 }
 

@@ -131,7 +131,13 @@ func (n *fake) account(s *metrics.Summary) {
 	s.Digests = []string{drawn(s.Total.Ops() - servers*loadPair.Ops())}
 	s.Workers = []metrics.WorkerAccount{{Loaded: servers * loadPair.Ops(), Drawn: s.Total.Ops() - servers*loadPair.Ops(), Verified: s.Total.Ops(),
 		OpeningOps: 1024, Opening: opening, Redrawn: opening, Rounds: &sums}}
-	n.record(metrics.Record{Interval: &metrics.Interval{Phase: metrics.Window, LengthS: s.WindowLengthS, Counts: s.InWindow}})
+	rest := s.InWindow
+	const parts = 8
+	for left := uint64(parts); left > 0; left-- {
+		part := metrics.Counts{Gets: rest.Gets / left, Puts: rest.Puts / left, Hits: rest.Hits / left, Calls: rest.Calls / left}
+		rest = rest.Sub(part)
+		n.record(metrics.Record{Interval: &metrics.Interval{Phase: metrics.Window, LengthS: s.WindowLengthS / parts, Counts: part}})
+	}
 	collector, recorders := latency.NewCollector(1, 1)
 	for i := range sums.Calls {
 		ops := latency.Kinds{tally.Gets / sums.Calls, tally.Puts / sums.Calls}

@@ -33,7 +33,10 @@ func (c *Controller) leastWindow() time.Duration {
 func (c *Controller) fitWindow() *plan.Fault {
 	m, asked := c.slowest(), c.leastWindow()
 	typed := max(m.settings().Length("secs"), 0)
-	c.window = &metrics.WindowLength{AskedS: typed.Seconds(), UsedS: asked.Seconds()}
+	c.window = &metrics.WindowLength{AskedS: typed.Seconds(), UsedS: asked.Seconds(), Batch: c.batchNow()}
+	if c.ownsBatch() {
+		c.window.DefaultBatch = c.Asked[metrics.Client].Number(batchFlag)
+	}
 	c.opening.length = asked
 	if !c.fits() {
 		return nil

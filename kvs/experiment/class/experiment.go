@@ -52,7 +52,7 @@ func (e Experiment) Outline() string {
 		round += e.Length(spec.Args)
 	}
 	n := len(e.Plan.Knobs[0].Values)
-	text := fmt.Sprintf("%s: %s in each round, about %.1f minutes, in random order by --seed %d\ndecides after %s rounds", class.Title, format.Plural(n, "trial"), round.Minutes(), e.Plan.Seed,
+	text := fmt.Sprintf("%s: %s in each round, at least %.1f minutes, in random order by --seed %d\ndecides after %s rounds", class.Title, format.Plural(n, "trial"), round.Minutes(), e.Plan.Seed,
 		strings.ReplaceAll(strings.Trim(fmt.Sprint(class.Looks), "[]"), " ", ", "))
 	if class.BudgetS > 0 {
 		text += fmt.Sprintf(", or after %.0f minutes, which is some %.0f rounds", class.BudgetS/60, class.BudgetS/round.Seconds())

@@ -63,7 +63,7 @@ func (e Experiment) Outline() string {
 	for _, planned := range e.Plan.Order {
 		left += lengths[planned.Point[0]]
 	}
-	return fmt.Sprintf("%s of %s, about %.1f minutes\n", format.Plural(len(e.Plan.Study.Claims), "claim"), strings.Join(e.Plan.Study.Names, ", "), left.Minutes()) +
+	return fmt.Sprintf("%s of %s, at least %.1f minutes\n", format.Plural(len(e.Plan.Study.Claims), "claim"), strings.Join(e.Plan.Study.Names, ", "), left.Minutes()) +
 		e.Missing() + e.Sweep.Outline()
 }
 
