@@ -98,10 +98,14 @@ func (s *sender) send(place workload.Place, drawn uint64) (digest string) {
 	return fmt.Sprintf("%016x", source.Digest())
 }
 
+// longestSent bounds the operations that checkSent draws again: those of a default run's
+// connection at 12M operations a second, for which it takes some seconds.
+const longestSent = 1 << 27
+
 // checkSent: the operations of some workers, which the run's Choice selects, are those of their
 // seed from the first to the last, and the servers applied these on the connections of
-// these workers, with those of the load and of the audit. It draws as many as redrawn again, which
-// with their keys takes half a second.
+// these workers, with those of the load and of the audit. It draws one connection's again, of up to
+// longestSent operations, and others as far as redrawn goes.
 func checkSent(run *judged) finding {
 	e := run.expected
 	if e == nil || e.stream == nil {
@@ -123,7 +127,7 @@ func checkSent(run *judged) finding {
 		number := w.place.Worker % len(lanes)
 		if id := [2]int{w.place.Node, number}; made[id] {
 			continue
-		} else if spent += s.cost(w, len(lanes)); spent > redrawn {
+		} else if spent += s.cost(w, len(lanes)); spent > redrawn && (len(made) > 0 || spent > longestSent) {
 			break
 		} else {
 			made[id] = true
