@@ -27,7 +27,7 @@ func plantedOld(op *kvs.Op, v []byte) []byte {
 			copy(made, v[:value.HeaderLen])
 		}
 		return made
-	case planted("reads are stale while somebody writes") && writing, planted("reads are stale for a while") && plantedReads.Add(1)%1_000_000 > 800_000:
+	case planted("reads are stale while somebody writes") && writing, planted("reads are stale for a while") && plantedReads.Add(1)%200_000 > 160_000:
 		cached, _ := plantedValues.LoadOrStore(string(op.Key), append([]byte(nil), v...))
 		return cached.([]byte)
 	case planted("puts are applied when none has come for 2 ms") && writing:
