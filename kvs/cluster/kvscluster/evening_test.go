@@ -150,14 +150,22 @@ func TestClassEvening(t *testing.T) {
 		return trials
 	}
 	evening := launch("grade", file, "--local", "--out", out, "--seed", "21")
+	var said strings.Builder
+	evening.Stdout, evening.Stderr = &said, &said
 	if err := evening.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- evening.Wait() }()
 	for len(made()) < interruptAt {
-		time.Sleep(50 * time.Millisecond)
+		select {
+		case err := <-ended:
+			t.Fatalf("the evening is over: %v\n%s", err, said.String())
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
 	evening.Process.Kill()
-	evening.Wait()
+	<-ended
 	checkGone(t, root)
 
 	changed := filepath.Join(filepath.Dir(file), "subs", "same-b", "server", "main.go")
@@ -176,12 +184,11 @@ func TestClassEvening(t *testing.T) {
 	}
 	before := len(made())
 	resumed := launch("--resume", latest)
-	var said strings.Builder
+	said.Reset()
 	resumed.Stdout, resumed.Stderr = &said, &said
 	if err := resumed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
 	go func() { ended <- resumed.Wait() }()
 	for running := true; running; {
 		select {
