@@ -260,7 +260,7 @@ var programs = []mutant{
 	},
 	{
 		name:   "values have half their size",
-		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize.Least, c.ValueSize.Most = c.ValueSize.Least/2, c.ValueSize.Most/2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	if planted(\"half the workers, and the client says so\") {\n		c.Workers /= 2\n	}\n	if planted(\"another seed\") {\n		c.Workload.Seed++\n	}\n	if planted(\"-verify full at 1 in 64\") {\n		c.Verify = 64\n	}\n	plan, err := workload.New(c.Workload)\n"}},
+		edits:  []edit{{generator, "	plan, err := workload.New(c.Workload)\n", "	if planted(\"values have half their size\") {\n		c.ValueSize.Least, c.ValueSize.Most = c.ValueSize.Least/2, c.ValueSize.Most/2\n	}\n	if planted(\"batches have twice their size\") {\n		c.Batch *= 2\n	}\n	if planted(\"another seed\") {\n		c.Workload.Seed++\n	}\n	if planted(\"-verify full at 1 in 64\") {\n		c.Verify = 64\n	}\n	plan, err := workload.New(c.Workload)\n"}},
 		reason: "bytes",
 	},
 	{name: "batches have twice their size", reason: "-batch"},
@@ -322,8 +322,9 @@ func plantedCold(ops []workload.Op) {
 		client: "-crc", reason: "its flags ask for -codec binary -crc",
 	},
 	{
-		name:   "half the workers, and the client says so",
-		edits:  []edit{{nodeConfig, "	config := metrics.Config{", "	if planted(\"half the workers, and the client says so\") && flags.Name() == \"kvsclient\" {\n		flags.Set(\"workers\", \"8\")\n	}\n	config := metrics.Config{"}},
+		name: "half the workers, and the client says so",
+		edits: []edit{{clientFile, "	c := &client{config: config, node: n}\n", "	if planted(\"half the workers, and the client says so\") {\n		config.Workers, config.Connections = 8, min(config.Connections, 8)\n	}\n	c := &client{config: config, node: n}\n"},
+			{nodeConfig, "	config := metrics.Config{", "	if planted(\"half the workers, and the client says so\") && flags.Name() == \"kvsclient\" {\n		flags.Set(\"workers\", \"8\")\n	}\n	config := metrics.Config{"}},
 		reason: "the client has -workers",
 	},
 	{
