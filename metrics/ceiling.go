@@ -30,6 +30,10 @@ type Ceiling struct {
 	// neither side makes or reads them; 0 when it was not measured.
 	WireOpsPerS float64 `json:"wire_ops_per_s,omitempty"`
 
+	// Protocol is what the clients spoke to the servers without a store, in words, where it is a
+	// foreign store's; "" of kvlab's own.
+	Protocol string `json:"protocol,omitempty"`
+
 	// From has the folders of the runs that measured these rates, relative to the run's own,
 	// by the name of a trial's folder for such a run. Trials of one sweep share them.
 	From map[string]string `json:"from,omitempty"`
@@ -37,6 +41,7 @@ type Ceiling struct {
 	Headroom    float64 `json:"headroom,omitempty"`   // NullOpsPerS over the run's result; 0 when there is none
 	ClientBound bool    `json:"client_bound"`         // Headroom is below 1.5, and no link is full
 	NotUsable   bool    `json:"not_usable,omitempty"` // NullOpsPerS is clearly below the result: it is no ceiling
+	Tried       bool    `json:"tried,omitempty"`      // no flag leaves it out
 	Note        string  `json:"note,omitempty"`       // what was not measured and why, in words
 }
 
@@ -59,6 +64,26 @@ func (c Ceiling) Over(opsPerS float64, linkIsFull bool) *Ceiling {
 	return &c
 }
 
+// nullName names what answered in place of a store.
+func (c *Ceiling) nullName() string {
+	if c.Protocol != "" {
+		return "null store"
+	}
+	return "null engine"
+}
+
+// Share says how the result compares with that without a store: as a share of what a foreign
+// store's protocol allows, or as a factor. It is "" without headroom.
+func (c *Ceiling) Share() string {
+	switch {
+	case c == nil || c.Headroom <= 0:
+		return ""
+	case c.Protocol != "":
+		return fmt.Sprintf("%.0f %% of what %s allows", 100/c.Headroom, c.Protocol)
+	}
+	return fmt.Sprintf("%.2fx as fast without a store", c.Headroom)
+}
+
 // String is the ceiling's line on the terminal: "3.10x as fast without a store (null
 // engine 14.2M ops/s, in process 22M ops/s)", with CLIENT-BOUND before it where it is too
 // low, or why there is none; "" for nil.
@@ -70,7 +95,7 @@ func (c *Ceiling) String() string {
 	for _, ceiling := range []struct {
 		name    string
 		opsPerS float64
-	}{{"null engine", c.NullOpsPerS}, {"in process", c.InprocOpsPerS}, {"wire", c.WireOpsPerS}} {
+	}{{c.nullName(), c.NullOpsPerS}, {"in process", c.InprocOpsPerS}, {"wire", c.WireOpsPerS}} {
 		if ceiling.opsPerS > 0 {
 			measured = append(measured, fmt.Sprintf("%s %s ops/s", ceiling.name, format.Count(ceiling.opsPerS)))
 		}
@@ -80,7 +105,7 @@ func (c *Ceiling) String() string {
 	case c.NotUsable:
 		text = "ceiling not usable: it is below the result"
 	case c.Headroom > 0:
-		text = fmt.Sprintf("%.2fx as fast without a store", c.Headroom)
+		text = c.Share()
 	}
 	if c.ClientBound {
 		text = "CLIENT-BOUND: " + text

@@ -19,6 +19,7 @@ func TestCeilingOver(t *testing.T) {
 		{Ceiling{NullOpsPerS: 3e6}.Over(2.9e6, true), "1.03x as fast without a store (null engine 3M ops/s)"},
 		{Ceiling{NullOpsPerS: 2.9e6}.Over(3e6, true), "0.97x as fast without a store (null engine 2.9M ops/s)"},
 		{Ceiling{NullOpsPerS: 3e6}.Over(4e6, false).Over(1e6, false), "3.00x as fast without a store (null engine 3M ops/s)"},
+		{Ceiling{NullOpsPerS: 2.5e6, Protocol: "RESP"}.Over(2e6, false), "CLIENT-BOUND: 80 % of what RESP allows (null store 2.5M ops/s)"},
 	} {
 		if got := test.ceiling.String(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)

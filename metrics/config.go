@@ -53,6 +53,7 @@ type Capabilities struct {
 	Settings map[string]string `json:"settings,omitempty"` // as StoreCounts.Settings
 	Counts   Counting          `json:"counts,omitempty"`   // at best; "" of kvlab's own servers, whose counts are exact
 
+	Protocol  string `json:"protocol,omitempty"`  // that the clients speak to a server without a store, in words
 	Unseen    string `json:"unseen,omitempty"`    // why its process is not sampled, in words; "" if it is
 	Elsewhere bool   `json:"elsewhere,omitempty"` // as the host runs on another machine than the store
 }

@@ -295,6 +295,18 @@ func (r Run) LargestServer() (largest uint64) {
 	return largest
 }
 
+// Protocol is what the clients spoke to a foreign store's servers that have no store, in words;
+// "" in any other run.
+func (r *Run) Protocol() string {
+	if r == nil {
+		return ""
+	}
+	if c := r.Config(Server); c != nil && c.Capabilities != nil {
+		return c.Capabilities.Protocol
+	}
+	return ""
+}
+
 // CPUPerOp is the processor time in nanoseconds per operation, in the window, of each
 // role's processes, summed over the roles. It is 0 when a node did not report it. On a
 // machine with other work it is steadier than operations per second, because it does

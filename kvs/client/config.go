@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/driver"
+	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
 	"kvlab/kvs/route"
@@ -69,7 +70,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Var((*seconds)(&c.Window), "secs", "least `seconds` of the measured window: the launcher lengthens that of a closed loop to 12 rounds")
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
-	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's")
+	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's; with a foreign -target, null says that its servers have no store")
 	flags.Class(metrics.OwnFlag)
 	flags.StringVar(&c.Node, "node", c.Node, "this client's `name` in reports")
 	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
@@ -82,8 +83,10 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "key-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
 	err := flags.Parse(args, aliases, func() error { return c.complete(flags, strings.Split(hosts, ","), foreign) })
 	parsed := c
-	if !c.Target.Own() {
-		c.Engine, c.Codec = "", "" // records show no setting of kvlab's own servers
+	if !c.Target.Own() { // records show no setting of kvlab's own servers
+		if c.Codec = ""; !c.Null {
+			c.Engine = ""
+		}
 	}
 	return parsed, flags, err
 }
@@ -118,8 +121,9 @@ func (c *config) aim(flags *node.Flags, given map[string]bool, foreign []driver.
 	if row.Rival {
 		flags.Rival = "-target: driver " + row.Name
 	}
+	c.Null = given["engine"] && c.Engine == engine.NullName
 	for _, name := range []string{"transport", "engine"} {
-		if given[name] {
+		if given[name] && !(c.Null && name == "engine") {
 			return fmt.Errorf("-%s is of kvlab's own store: it does not go with -target %s", name, c.Target.Name)
 		}
 	}

@@ -40,9 +40,6 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 	if setup.Barrier != nil {
 		return &metrics.Ceiling{Note: "another trial was made at the same time"}, nil
 	}
-	if target := at.settings[metrics.Client][targetFlag]; target != "" && target != "own" {
-		return &metrics.Ceiling{Note: "the ceilings are of kvlab's own servers and driver"}, nil
-	}
 	kinds := experiment.CeilingsOf(at.settings, at.plan.Count(metrics.Server))
 	if len(kinds) == 0 {
 		return nil, nil
@@ -64,6 +61,9 @@ func (known ceilings) measure(ctx context.Context, at configuration, setup trial
 // reach measures one ceiling, unless it is known.
 func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at configuration, setup trial.Setup) metrics.Trial {
 	plan, err := overlaid(at.plan, kind, setup.Preflight)
+	if err == nil && at.cfg.Hosted { // not every driver has a server without a store
+		_, err = at.programs.Check(ctx, plan)
+	}
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return noCeiling(err.Error())
 	}
@@ -140,7 +140,7 @@ func ceilingTrial(run metrics.Run, dir trial.Folder) metrics.Trial {
 	if run.Verdict.Check != verdict.Ceiling {
 		return noCeiling(run.Verdict.String())
 	}
-	return metrics.Trial{Folder: string(dir), OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}}
+	return metrics.Trial{Folder: string(dir), OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}, Run: &run}
 }
 
 // overlaid returns the plan with a ceiling's changes, or an error if a machine has no

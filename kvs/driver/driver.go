@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"net"
 	"slices"
 	"time"
 
@@ -88,6 +90,7 @@ type Options struct {
 	Engine       string            // -engine: of InProcess
 	Foreign      []Row             // the drivers of foreign stores that the program has
 	Settings     map[string]string // of the foreign store's driver, by name
+	Null         bool              // -engine null: the servers of the foreign store's driver are Row.Null's, without a store
 	Fresh        bool              // the servers of the foreign store were started for this run: the driver may set them up
 	Cached       cache.Size        // -cache: of the values that the servers need not send again
 	wire.Options                   // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Cache, Session, Placement, Shared, Retried, Replaced and KnownInstance
@@ -130,10 +133,18 @@ type Row struct {
 	// -router of its keys, "" for any; nil if the options have all.
 	Find func(context.Context, Options) (hosts []string, router string, err error)
 
+	// Protocol names what the driver speaks, as a server without a store speaks it, too; ""
+	// if there is none. Null serves a connection without a store; nil: the door does.
+	Protocol string
+	Null     func(net.Conn, Options, *Null) error
+
 	Router string // decides which server owns a key; "": -router does
 	Batch  int    // the default of -batch, for servers that answer large calls slowly; 0: the client's
 	Rival  bool   // only the programs of kvs/rivals have it: a plain one does not open it
 }
+
+// Null is what a server without a store has: one value for every key.
+type Null = engine.Null
 
 // Rival is the row of a plain program for a driver of kvs/rivals.
 func Rival(name string) Row {
@@ -193,5 +204,23 @@ func Open(o Options, u Use) (Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.Open(o, u)
+	if !o.Null {
+		return r.Open(o, u)
+	}
+	o.Settings = maps.Clone(o.Settings)
+	for _, of := range []string{"user", "password", "tls", "ca"} { // the store
+		delete(o.Settings, of)
+	}
+	d, err := r.Open(o, u)
+	return storeless{d}, err
+}
+
+// storeless is a driver of servers without a store, which count nothing.
+type storeless struct{ Driver }
+
+// Dial says that the server has no store.
+func (d storeless) Dial(ctx context.Context, server, lane int) (Conn, Server, error) {
+	conn, met, err := d.Driver.Dial(ctx, server, lane)
+	met.NoStore = true
+	return conn, met, err
 }

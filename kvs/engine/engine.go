@@ -87,7 +87,7 @@ var rows = []Row{
 	{Name: "rwmutex", Description: "one map behind a RWMutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return &rwMutex{values: map[string][]byte{}}, nil }},
 	{Name: "mutex", Description: "one map behind a Mutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
 	{Name: "actor", Description: "a map for each processor, owned by a goroutine that gets the operations by a channel", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newActor(), nil }},
-	{Name: "null", Description: "no store: the ceiling of everything else", NoStore: true, Open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
+	{Name: NullName, Description: "no store: the ceiling of everything else", NoStore: true, Open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
 }
 
 // Names are the engines with a store, the default first.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -62,7 +63,8 @@ type change struct{ Drop, Add []string }
 
 // Ceilings are the ceilings of a run, one trial each: the same clients in a closed loop
 // against servers that store nothing, then with the run's engine in each client's
-// process, then with the frames of one round alone, which neither side makes or reads.
+// process, then with the frames of one round alone, which neither side makes or reads. A foreign
+// store's have the first alone, against servers that speak its protocol.
 type Ceilings []Overlay
 
 // CeilingsOf returns the ceilings of a run with these settings; none if it is one itself.
@@ -79,6 +81,10 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 		Name: "null engine", Folder: "ceiling-null",
 		Server: change{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + nullEngine}},
 		Client: loop, run: window, Judge: verdict.Judge,
+	}
+	if target := client["target"]; target != "" && target != "own" {
+		null.Name, null.Client.Add = "null store", append(loop.Add[:1:1], "-engine="+nullEngine)
+		return Ceilings{null}
 	}
 	switch {
 	case client.Caches():
@@ -127,12 +133,13 @@ func (c Ceilings) Next(done []metrics.Trial) ([]Group, error) {
 
 // Conclude returns the ceilings' rates, with a note on each failed trial.
 func (c Ceilings) Conclude(done []metrics.Trial) *metrics.Ceiling {
-	measured := &metrics.Ceiling{From: make(map[string]string)}
+	measured := &metrics.Ceiling{Tried: true, From: make(map[string]string)}
 	rates := []*float64{&measured.NullOpsPerS, &measured.InprocOpsPerS, &measured.WireOpsPerS}
 	var missing []string
 	for i, trial := range done {
 		if trial.Verdict.Valid {
 			*rates[i], measured.From[c[i].Folder] = trial.OpsPerS, trial.Folder
+			measured.Protocol = cmp.Or(measured.Protocol, trial.Run.Protocol())
 		} else {
 			missing = append(missing, fmt.Sprintf("no %s: %s", c[i].Name, trial.Verdict.Reason))
 		}

@@ -114,17 +114,24 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 		flags.Rival = "-target: driver " + c.store.Name
 	}
 	flags.Visit(func(f *flag.Flag) {
-		if !slices.Contains(hostFlags, f.Name) && err == nil {
+		if storeless := f.Name == "engine" && c.storeless(); !slices.Contains(hostFlags, f.Name) && !storeless && err == nil {
 			err = fmt.Errorf("-%s is of kvlab's own store: it does not go with -target %s", f.Name, c.Target.Name)
 		}
 	})
-	c.Engine = ""
+	if !c.storeless() {
+		c.Engine = ""
+	} else if c.store.Protocol == "" {
+		return fmt.Errorf("-engine %s: kvlab has no server that speaks as %s does and has no store", engine.NullName, c.store.Name)
+	}
 	if n := len(c.Target.Servers); n > 0 && err == nil {
 		err = cmp.Or(input.Want(c.Servers == 0 || c.Servers == n, "-servers", c.Servers, "%d, the number of addresses in -target", n),
 			input.Want(c.Server < n, "-server", c.Server, "less than %d, the number of addresses in -target", n))
 	}
 	return err
 }
+
+// storeless reports whether the host is itself the foreign store's server, which keeps nothing.
+func (c config) storeless() bool { return !c.Target.Own() && c.Engine == engine.NullName }
 
 // defineDisk defines the flags of engines on disk.
 func (c *config) defineDisk(flags *node.Flags) {

@@ -51,7 +51,13 @@ const (
 func (config config) host(ctx context.Context, n *node.Node, token string) (err error) {
 	config.Target.Config = config.Target.ConfigWith(token)
 	h := &host{config: config, node: n}
-	if err := h.start(); err != nil {
+	if config.storeless() {
+		stop, err := h.startStoreless(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = stop() }() // the clients have gone
+	} else if err := h.start(); err != nil {
 		return err
 	}
 	if h.child != nil {
@@ -168,11 +174,12 @@ func (h *host) open() (err error) {
 	o := driver.DefaultOptions()
 	o.Transport, o.Settings, o.Node = h.config.store.Name, h.node.Reveal(h.config.Target.Settings), h.config.Node
 	o.Foreign, o.CallTimeout = []driver.Row{h.config.store}, askWithin
-	if o.Hosts, h.index = h.config.Target.Servers, h.config.Server; h.child != nil {
+	o.Null = h.config.storeless()
+	if o.Hosts, h.index = h.config.Target.Servers, h.config.Server; h.child != nil || o.Null {
 		o.Hosts, h.index = []string{h.address}, 0
 	}
 	if h.driver, err = driver.Open(o, driver.Use{}); err == nil {
-		if h.counter, _ = h.driver.(driver.Counter); o.Settings[driver.CountsSetting] == driver.NoCounts {
+		if h.counter, _ = h.driver.(driver.Counter); o.Null || o.Settings[driver.CountsSetting] == driver.NoCounts {
 			h.counter = nil
 		}
 	}
@@ -282,8 +289,11 @@ func (h *host) capabilities() metrics.Capabilities {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := metrics.Capabilities{
-		Engine: h.config.Target.Name, Store: true, Driver: h.config.store.Name, Counts: metrics.CountsNone,
+		Engine: h.config.Target.Name, Store: !h.config.storeless(), Driver: h.config.store.Name, Counts: metrics.CountsNone,
 		Version: h.witness.Before.Version, Settings: h.witness.Before.Settings, Unseen: h.unseen, Elsewhere: h.remote,
+	}
+	if !c.Store {
+		c.Protocol = h.config.store.Protocol
 	}
 	if h.counter != nil {
 		c.Counts = metrics.CountsExact

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"kvlab/kvs/server/door"
 	"kvlab/kvs/service"
 )
 
@@ -19,7 +18,7 @@ type listener struct {
 	config  config
 	service *service.Service
 	model   Model
-	door    *door.Door            // whose clients these are; nil for kvlab's own
+	foreign func(net.Conn) error  // serves a connection until its end, and closes it; nil: kvlab's own protocol
 	logf    func(string, ...any)  // for connections that end badly
 	first   func(remote net.Addr) // called once, for the first connection
 
@@ -82,8 +81,8 @@ func (l *listener) admit(conn net.Conn) bool {
 // serve serves conn, but may return before its end.
 func (l *listener) serve(conn net.Conn) {
 	ended := func(err error) { l.ended(conn, err) }
-	if l.door != nil {
-		ended(l.door.Serve(conn))
+	if l.foreign != nil {
+		ended(l.foreign(conn))
 	} else {
 		begin(conn, l.config.Options, l.service, l.model, ended)
 	}

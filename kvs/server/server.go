@@ -197,7 +197,7 @@ func (s *server) listenRESP(row engine.Row) (*listener, error) {
 	if s.strangers {
 		l.first = nil
 	}
-	l.door = door.New(s.service, door.Options{
+	l.foreign = door.New(s.service, door.Options{
 		Password: s.config.Token, Strangers: s.strangers, Limits: s.config.Limits, Engine: row.Name,
 		Check: func(kinds []kvs.Kind) error {
 			if row.NoStore {
@@ -205,7 +205,7 @@ func (s *server) listenRESP(row engine.Row) (*listener, error) {
 			}
 			return row.CheckKinds(kinds)
 		},
-	})
+	}).Serve
 	return l, nil
 }
 

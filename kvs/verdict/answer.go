@@ -232,8 +232,9 @@ func limitOf(run metrics.Run) string {
 			parts = append(parts, advice)
 		}
 	}
-	if run.Ceiling != nil && run.Ceiling.Headroom > 0 {
-		parts = append(parts, fmt.Sprintf("%.2fx as fast without a store", run.Ceiling.Headroom))
+	parts = append(parts, run.Ceiling.Share())
+	if c := run.Ceiling; run.Store != nil && c != nil && c.Tried && c.NullOpsPerS == 0 {
+		parts = append(parts, c.Note)
 	}
 	return strings.Join(format.NonEmpty(parts...), "; ")
 }

@@ -125,7 +125,7 @@ func TestTargetsElsewhere(t *testing.T) {
 			t.Fatalf("%v\n%s", err, said)
 		}
 		run := readRun(t, filepath.Join(out, "latest"))
-		if run.Counting != metrics.CountsExact || run.Store.Name != "copied" || run.Ceiling == nil || run.Ceiling.Note == "" {
+		if run.Counting != metrics.CountsExact || run.Store.Name != "copied" || run.Ceiling == nil || run.Ceiling.NullOpsPerS == 0 || run.Ceiling.Protocol != "RESP" {
 			t.Errorf("counts %s, store %+v, ceiling %+v", run.Counting, run.Store, run.Ceiling)
 		}
 	})

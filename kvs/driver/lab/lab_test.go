@@ -76,6 +76,13 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+func TestStoreless(t *testing.T) {
+	for _, preset := range labtest.Presets() {
+		drivertest.Storeless(t, lab.Row, map[string]string{"preset": preset})
+	}
+	drivertest.Storeless(t, lab.Row, map[string]string{"transport": "tcp"})
+}
+
 func TestCuts(t *testing.T) {
 	presets := []string{"base", "citywatch"}
 	if os.Getenv("KVLAB_LONG") == "1" {

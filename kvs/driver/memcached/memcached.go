@@ -21,7 +21,7 @@ import (
 const batch = 512
 
 // Row is the driver.
-var Row = driver.Row{Name: "memcached", Check: check, Open: open, Batch: batch}
+var Row = driver.Row{Name: "memcached", Check: check, Open: open, Batch: batch, Protocol: "memcached's text protocol", Null: null}
 
 // has reports whether memcached has a kind of operation.
 func has(kind kvs.Kind) bool {

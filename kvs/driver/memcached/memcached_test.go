@@ -116,6 +116,8 @@ func TestBytes(t *testing.T) {
 	drivertest.Bytes(t, start(t, "", "-M").addr, func(t *testing.T, addr string) driver.Driver { return open(t, options(addr), kinds...) })
 }
 
+func TestStoreless(t *testing.T) { drivertest.Storeless(t, memcached.Row, nil) }
+
 func TestCuts(t *testing.T) {
 	drivertest.Cuts(t, start(t, "", "-M").addr, func(t *testing.T, addr string) driver.Driver {
 		return open(t, options(addr), kinds...)

@@ -24,8 +24,8 @@ const batch = 512
 // The drivers. Every server of Row is a Redis of its own. Those of ClusterRow are the masters
 // of one Redis Cluster, in the order of their slots.
 var (
-	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch}
-	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Batch: batch, Find: findCluster}
+	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch, Protocol: "RESP"}
+	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Batch: batch, Find: findCluster, Protocol: "RESP"}
 )
 
 func check(o driver.Options, u driver.Use) error {
@@ -50,6 +50,9 @@ type redis struct {
 func open(o driver.Options, _ driver.Use) (driver.Driver, error) { return newRedis(o, ""), nil }
 
 func openCluster(o driver.Options, u driver.Use) (driver.Driver, error) {
+	if o.Null { // servers of no cluster
+		return newRedis(o, ""), nil
+	}
 	r := newRedis(o, u.Router)
 	r.cluster = true
 	return r, nil
