@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -36,7 +35,7 @@ const probeSilence = 2 * time.Minute
 // probeClient runs a node's program as a probe of its machine: the launcher's half of package
 // node's probe protocol. One goroutine owns it.
 type probeClient struct {
-	cmd     *exec.Cmd
+	cmd     *remote.Running
 	stdin   io.WriteCloser
 	stderr  []string // lines, complete when ended is closed
 	log     []string // likewise
@@ -103,9 +102,8 @@ func (p *probeClient) ask(ctx context.Context, do string, q node.Question) (repl
 		p.limit = probeTimeout
 		return r, r.err
 	case <-p.ended:
-		status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 		said := cmp.Or(format.LastLine(strings.Join(p.stderr, "\n")), "without a word")
-		return reply{}, fmt.Errorf("its probe %s: %s", p.way.Death(status, p.stderr), said)
+		return reply{}, fmt.Errorf("its probe %s: %s", p.way.Death(p.cmd.Status(), p.stderr), said)
 	case <-timeout.C:
 		return reply{}, fmt.Errorf("has not said anything about itself for %v", p.limit)
 	case <-ctx.Done():
@@ -119,7 +117,7 @@ func (p *probeClient) end(patience time.Duration) {
 	select {
 	case <-p.ended:
 	case <-time.After(patience):
-		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		p.cmd.Signal(syscall.SIGKILL)
 		<-p.ended
 	}
 }

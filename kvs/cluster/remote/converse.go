@@ -29,7 +29,6 @@ var refusedLogin = regexp.MustCompile(`kex_exchange_identification: |Connection 
 
 // converse is a conversation that is begun again if the node's sshd refuses it.
 func (r *Runner) converse(ctx context.Context, place plan.Place, script string, program io.Reader, command ...string) (answer map[string]string, err error) {
-	pause := refusedPause
 	for try := 1; ; try++ {
 		answer, err = r.converseOnce(ctx, place, script, program, command...)
 		if err == nil || try == refusedTries || place.Way.Kind != nodes.SSH || !refusedLogin.MatchString(err.Error()) {
@@ -38,10 +37,16 @@ func (r *Runner) converse(ctx context.Context, place plan.Place, script string, 
 		select {
 		case <-ctx.Done():
 			return answer, err
-		case <-time.After(pause + rand.N(pause)): // others are refused, too
+		case <-time.After(pauseAfter(try)):
 		}
-		pause *= 2
 	}
+}
+
+// pauseAfter returns how long to wait after a refused try, the first of which is 1. Others
+// are refused, too, so it is random.
+func pauseAfter(try int) time.Duration {
+	pause := refusedPause << (try - 1)
+	return pause + rand.N(pause)
 }
 
 // converseOnce executes a command on the node and returns its answers, the lines that begin

@@ -162,29 +162,37 @@ type Output struct {
 	Ended func(err error)         // of its exit, and of Line or Error at the last line
 }
 
-// Start starts a place's program with node.ControlFlag or node.ProbeFlag and the
-// place's name, and returns its standard input.
-func (r *Runner) Start(place plan.Place, flag string, to Output) (*exec.Cmd, io.WriteCloser, error) {
+// Start starts a place's program with node.ControlFlag or node.ProbeFlag and the place's
+// name, and returns its standard input. It starts it again if the node's sshd refuses the
+// connection.
+func (r *Runner) Start(place plan.Place, flag string, to Output) (*Running, io.WriteCloser, error) {
 	words := []string{r.path(r.trusted(place)), flag, place.Name}
 	if flag == node.ControlFlag && r.Contains(place) {
 		box := *r.box
 		box.Node = true
 		words = box.Command(r.path(as(place, plan.Launcher)), r.path(place), flag, place.Name)
 	}
-	cmd := r.Way(place.Node).Command(context.Background(), place.Node, words...)
-	stdin, err := cmd.StdinPipe()
+	in, stdin, err := os.Pipe() // a refused ssh has read nothing of it
 	if err != nil {
 		return nil, nil, err
 	}
-	stdout, stderr := &LineWriter{Take: to.Line}, &LineWriter{Take: to.Error}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, nodes.LeaveDelay
-	if err := cmd.Start(); err != nil {
-		return nil, nil, err
+	p := &Running{in: in, command: func() *exec.Cmd { return r.Way(place.Node).Command(context.Background(), place.Node, words...) }, to: to}
+	if err := p.start(); err != nil {
+		return nil, nil, errors.Join(err, in.Close(), stdin.Close())
 	}
 	go func() {
-		to.Ended(errors.Join(cmd.Wait(), stdout.Flush(), stderr.Flush()))
+		defer in.Close()
+		err := p.wait()
+		for try := 1; p.refused && !p.heard && place.Way.Kind == nodes.SSH && try < refusedTries; try++ {
+			time.Sleep(pauseAfter(try))
+			if p.start() != nil {
+				break
+			}
+			err = p.wait()
+		}
+		to.Ended(err)
 	}()
-	return cmd, stdin, nil
+	return p, stdin, nil
 }
 
 // Send sends a command to a node. It ignores a write error: the node has then ended,

@@ -14,6 +14,7 @@ import (
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
@@ -188,15 +189,43 @@ func TestRefusedLogins(t *testing.T) {
 		{"Not allowed at this time", 3},
 		{"me@node1: Permission denied (publickey).", 1},
 	} {
-		tried := filepath.Join(t.TempDir(), "tried")
-		ssh := script(t, "ssh", "echo >>'"+tried+"'\n[ $(wc -l <'"+tried+"') -lt 3 ] && { echo '"+test.says+"' >&2; exit 255; }\n"+fakeSSH)
-		r := New(Programs{SSH: ssh}, plan.Programs{})
-		answer, err := r.converse(t.Context(), plan.Place{Node: nodes.Node{Name: "n", Way: nodes.Way{Kind: nodes.SSH, To: "n"}}}, "echo kvlab said $0", nil, "sh", "-s")
-		if (err == nil && strings.HasPrefix(answer["said"], "sh")) != (test.want > 1) {
-			t.Errorf("%s: answer %q, %v", test.says, answer, err)
-		}
-		if text, _ := os.ReadFile(tried); len(text) != test.want {
-			t.Errorf("%s: %d connections, want %d", test.says, len(text), test.want)
-		}
+		t.Run(test.says, func(t *testing.T) {
+			t.Parallel()
+			tried := filepath.Join(t.TempDir(), "tried")
+			ssh := script(t, "ssh", "echo >>'"+tried+"'\n[ $(wc -l <'"+tried+"') -lt 3 ] && { echo '"+test.says+"' >&2; exit 255; }\n"+fakeSSH)
+			r := New(Programs{SSH: ssh}, plan.Programs{})
+			answer, err := r.converse(t.Context(), plan.Place{Node: nodes.Node{Name: "n", Way: nodes.Way{Kind: nodes.SSH, To: "n"}}}, "echo kvlab said $0", nil, "sh", "-s")
+			if (err == nil && strings.HasPrefix(answer["said"], "sh")) != (test.want > 1) {
+				t.Errorf("%s: answer %q, %v", test.says, answer, err)
+			}
+			if text, _ := os.ReadFile(tried); len(text) != test.want {
+				t.Errorf("%s: %d connections, want %d", test.says, len(text), test.want)
+			}
+			// So is the connection over which a node is led. What was sent to it meanwhile arrives.
+			if err := os.Remove(tried); err != nil {
+				t.Fatal(err)
+			}
+			place := plan.Place{Node: nodes.Node{Name: "n", Way: nodes.Way{Kind: nodes.SSH, To: "n"}}}
+			r.paths.Store(keyOf(place), "cat; :")
+			var said []byte
+			ended := make(chan error, 1)
+			running, stdin, err := r.Start(place, "-control", Output{
+				Line:  func(line []byte) error { said = append(said, line...); return nil },
+				Error: func([]byte) error { return nil },
+				Ended: func(err error) { ended <- err },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			Send(stdin, node.Command{Do: "x"})
+			stdin.Close()
+			err = <-ended
+			if again := strings.Contains(string(said), `"x"`); again != (test.want > 1) || (err == nil) != again {
+				t.Errorf("%s: a node was led: %v: %v, %q, status %v", test.says, again, err, said, running.Status())
+			}
+			if text, _ := os.ReadFile(tried); len(text) != test.want {
+				t.Errorf("%s: %d connections of a node, want %d", test.says, len(text), test.want)
+			}
+		})
 	}
 }

@@ -56,7 +56,7 @@ func (c *Controller) dump() {
 	for _, m := range mute {
 		m.unresponsive = true
 		if c.Plan.Local {
-			syscall.Kill(-m.cmd.Process.Pid, syscall.SIGQUIT)
+			m.cmd.Signal(syscall.SIGQUIT)
 		}
 	}
 	if !c.Plan.Local {

@@ -50,7 +50,7 @@ type process struct {
 	log   *nodeLog
 	args  []string // that the launcher gave it
 	way   remote.Way
-	cmd   *exec.Cmd
+	cmd   *remote.Running
 	stdin io.WriteCloser
 
 	spoken bool // the first event was read; only the reading goroutine uses it
@@ -175,7 +175,7 @@ func (m *process) send(command node.Command) {
 // only the connection.
 func (m *process) kill() {
 	m.orphan = true
-	syscall.Kill(-m.cmd.Process.Pid, syscall.SIGKILL)
+	m.cmd.Signal(syscall.SIGKILL)
 }
 
 // end records the process's end.

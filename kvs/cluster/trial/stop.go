@@ -30,7 +30,7 @@ func (c *Controller) stop() error {
 		if !c.handleUntil(c.Timeouts.Exit, nil, ended) {
 			var errs []error
 			for _, m := range c.running() {
-				errs = append(errs, m.fault(plan.Hang, "process %d cannot be killed", m.cmd.Process.Pid))
+				errs = append(errs, m.fault(plan.Hang, "process %d cannot be killed", m.cmd.Pid()))
 			}
 			return errors.Join(errs...)
 		}
