@@ -46,10 +46,10 @@ func TestCeilingComesFirst(t *testing.T) {
 	lengths := regexp.MustCompile(`(-warmup|-secs)=[0-9.]+`)
 	for node, want := range map[string]string{
 		"null 0":   "-fake-clients node2,node3 -engine=null",
-		"null 3":   "-batch 7 -check=false" + short,
+		"null 3":   "-batch 7 -linearizable=false" + short,
 		"wire 0":   "-fake-clients node2,node3 -engine=null -repeat",
-		"wire 3":   "-batch 7 -check=false -repeat" + short,
-		"inproc 1": "-batch 7 -check=false -transport=inproc -engine=syncmap -cache=0 -client=0 -clients=1 -records=2" + short,
+		"wire 3":   "-batch 7 -linearizable=false -repeat" + short,
+		"inproc 1": "-batch 7 -linearizable=false -transport=inproc -engine=syncmap -cache=0 -client=0 -clients=1 -records=2" + short,
 	} {
 		nodes := map[string]metrics.Run{"n": null, "i": inproc, "w": wire}[node[:1]].Nodes
 		args := lengths.ReplaceAllString(strings.Join(nodes[node[len(node)-1]-'0'].Config.Args, " "), "$1")

@@ -74,8 +74,8 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 		return nil
 	}
 	// A closed loop has no rate. It writes no profile, and records no history, which the
-	// null engine would break. -check is the flag's name in earlier programs too.
-	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-check=false"}}
+	// null engine would break.
+	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-linearizable=false"}}
 	window := client.Length("secs")
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",

@@ -195,12 +195,12 @@ func (d diagnosis) waiting() string {
 	return fmt.Sprintf("%.3g calls under way at a time, and %s; more -workers, or a larger -batch", d.f.InFlight, takes)
 }
 
-// busyPercent is the busy share of the cores that a node's process may run on.
+// busyPercent is the busy share of the cores that a node's process may run on; 0 unknown.
 func busyPercent(node metrics.RunNode) float64 {
 	if p := node.Summary.Saturation; p != nil {
 		return p.OwnCoresPercent
 	}
-	return node.Summary.Usage.CPUPercent.Avg
+	return 0
 }
 
 // saturates reports whether a node's process alone uses all of its processors.

@@ -131,12 +131,6 @@ func TestFindBottleneck(t *testing.T) {
 		}, metrics.LimitOffered, "", "limited by offered rate: 50k ops/s, of which 99.9 % were achieved; server CPU 95 % on node0"},
 		{"saturated open loop", func(r *metrics.Run) { r.Offered = &metrics.Offered{Ops: 1000}; r.Ops = 900; busy(r, 0, 95, 95) }, metrics.LimitServerCPU, "node0", ""},
 		{"crowded", func(r *metrics.Run) { busy(r, 0, 95, 95); r.Nodes[0].Summary.Saturation.Runnable = 34 }, metrics.LimitServerCPU, "node0", "8.5 tasks for each core"},
-		{"an earlier release's folder", func(r *metrics.Run) {
-			for i := range r.Nodes {
-				r.Nodes[i].Summary.Saturation = nil
-			}
-			r.Nodes[1].Summary.Usage.CPUPercent.Avg = 60
-		}, metrics.LimitConcurrency, "", "server CPU 60 % on node1"},
 		{"a store that sleeps, beside another's work", func(r *metrics.Run) {
 			hosted(r, "", false)
 			together(r)

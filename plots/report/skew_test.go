@@ -32,6 +32,6 @@ func TestSkewLines(t *testing.T) {
 		t.Errorf("of one server without a head: %q", got)
 	}
 	if skewLines(nil) != "" {
-		t.Error("an old run has lines")
+		t.Error("a run without a skew has lines")
 	}
 }

@@ -88,7 +88,7 @@ func (b *Builds) open() (err error) {
 }
 
 // removeStale removes the folders that are older than a day and that no launcher locks.
-// Launchers of earlier releases lock none. Folders of other users stay.
+// Folders of other users stay.
 func removeStale() {
 	all, _ := filepath.Glob(filepath.Join(os.TempDir(), folderName+"*")) // the pattern is well formed
 	for _, dir := range all {
