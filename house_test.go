@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"kvs/kvstest":             {"kvs"},
 	"kvs/loadgen":             {"kvs", "kvs/driver", "kvs/history", "kvs/route", "kvs/value", "metrics", "metrics/clock", "metrics/input", "metrics/latency", "workload", "workload/size"},
 	"kvs/node":                {"kvs/certs", "kvs/node/tune", "metrics", "metrics/build", "metrics/clock", "metrics/input", "metrics/usage"},
-	"kvs/node/tune":           {"metrics"},
+	"kvs/node/tune":           {"metrics", "metrics/usage"},
 	"kvs/resp":                {"kvs"},
 	"kvs/rivals":              {},
 	"kvs/rivals/disk":         {"kvs", "kvs/engine"},

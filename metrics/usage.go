@@ -14,6 +14,7 @@ type Saturation struct {
 	LengthS            float64   `json:"length_s,omitempty"`
 	ProcessCPUPercent  float64   `json:"process_cpu_percent"`         // 100 is one core busy
 	OwnCoresPercent    float64   `json:"own_cores_cpu_percent"`       // busy share of the cores that the process may run on, by any process
+	ThrottledPercent   float64   `json:"throttled_percent,omitempty"` // of the periods of 0.1 s or so of the process's cgroup: its quota of processor time ran out; 0 without one
 	BusiestCorePercent float64   `json:"busiest_core_cpu_percent"`    // of all
 	InterruptPercent   float64   `json:"interrupt_cpu_percent"`       // of all cores together: the kernel's work for devices and the network
 	StolenPercent      float64   `json:"stolen_cpu_percent"`          // of all cores together: another guest of the hypervisor had them

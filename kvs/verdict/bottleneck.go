@@ -171,10 +171,10 @@ func (d diagnosis) processors() (metrics.BottleneckKind, string, string) {
 	}
 	for _, m := range d.machines {
 		if m.shared() && slices.ContainsFunc(m.nodes, func(n metrics.RunNode) bool { return n.Name == node }) {
-			return metrics.LimitShared, node, fmt.Sprintf("its processors %.0f %% on %s, %s", percent, node, m.split())
+			return metrics.LimitShared, node, fmt.Sprintf("its processors %.0f %% on %s, %s%s", percent, node, m.split(), d.quota(node))
 		}
 	}
-	return limit, node, fmt.Sprintf("%.0f %% on %s", percent, node)
+	return limit, node, fmt.Sprintf("%.0f %% on %s%s", percent, node, d.quota(node))
 }
 
 // busiest returns the side whose busiest processors are the busier.
@@ -195,18 +195,32 @@ func (d diagnosis) waiting() string {
 	return fmt.Sprintf("%.3g calls under way at a time, and %s; more -workers, or a larger -batch", d.f.InFlight, takes)
 }
 
-// busyPercent is the busy share of the cores that a node's process may run on; 0 unknown.
+// busyPercent is the busy share of what a node's process may use: of its cores, or of the
+// quota of its cgroup; 0 unknown.
 func busyPercent(node metrics.RunNode) float64 {
 	if p := node.Summary.Saturation; p != nil {
-		return p.OwnCoresPercent
+		return max(p.OwnCoresPercent, p.ThrottledPercent)
 	}
 	return 0
 }
 
 // saturates reports whether a node's process alone uses all of its processors.
 func saturates(node metrics.RunNode) bool {
-	return node.Summary != nil && node.Summary.Saturation != nil && node.Config != nil && node.Config.MaxProcs > 0 &&
-		node.Summary.Saturation.ProcessCPUPercent >= busyCPU*float64(node.Config.MaxProcs)
+	if node.Summary == nil || node.Summary.Saturation == nil || node.Config == nil {
+		return false
+	}
+	p, procs := node.Summary.Saturation, float64(node.Config.MaxProcs)
+	return p.ThrottledPercent >= busyCPU || procs > 0 && p.ProcessCPUPercent >= busyCPU*procs
+}
+
+// quota says of a node's processors, if it is so, that the quota of its cgroup is the limit.
+func (d diagnosis) quota(name string) string {
+	for _, node := range d.run.Nodes {
+		if p := node.Summary; node.Name == name && p != nil && p.Saturation != nil && p.Saturation.ThrottledPercent >= busyCPU {
+			return ", whose cgroup's quota of processor time ran out (cpu.max, cpu.cfs_quota_us)"
+		}
+	}
+	return ""
 }
 
 // linkPercent is the use of a node's data link in the busier direction, in percent of

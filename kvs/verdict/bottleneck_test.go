@@ -69,6 +69,9 @@ func TestFindBottleneck(t *testing.T) {
 	}{
 		{"idle", func(*metrics.Run) {}, metrics.LimitConcurrency, "", "limited by too little load: 4 calls under way at a time, and 60 % of an operation's 2.5 ms pass on the network; more -workers"},
 		{"server CPU", func(r *metrics.Run) { busy(r, 0, 93, 93); busy(r, 1, 97, 97) }, metrics.LimitServerCPU, "node1", "limited by server CPU: 97 % on node1; client CPU 50 % on node2; link 10 % on node0; garbage 2 % on node0"},
+		{"quota", func(r *metrics.Run) { busy(r, 1, 20, 20); r.Nodes[1].Summary.Saturation.ThrottledPercent = 98 }, metrics.LimitServerCPU, "node1",
+			"limited by server CPU: 98 % on node1, whose cgroup's quota of processor time ran out (cpu.max, cpu.cfs_quota_us); "},
+		{"quota beside other work", func(r *metrics.Run) { busy(r, 1, 20, 95); r.Nodes[1].Summary.Saturation.ThrottledPercent = 98 }, metrics.LimitServerCPU, "node1", "ran out"},
 		{"client CPU", func(r *metrics.Run) { busy(r, 3, 95, 95) }, metrics.LimitClientCPU, "node3", "limited by client CPU: 95 % on node3; server CPU 50 % on node0"},
 		{"one more than the other", func(r *metrics.Run) { busy(r, 3, 95, 95); busy(r, 0, 96, 96) }, metrics.LimitServerCPU, "node0", "client CPU 95 % on node3"},
 		{"just not busy", func(r *metrics.Run) { busy(r, 0, 89.9, 89.9) }, metrics.LimitUnknown, "", "cannot tell what limits the rate: nothing is at its limit, and the processors are not idle; server CPU 90 % on node0"},

@@ -92,7 +92,7 @@ func checkEnds(run *judged) finding {
 func ownTime(node metrics.RunNode, sums *metrics.Rounds) float64 {
 	p := node.Summary.Saturation
 	switch {
-	case p.OwnCoresPercent < idleCPU:
+	case p.OwnCoresPercent < idleCPU && p.ThrottledPercent == 0:
 		return perCore * p.ProcessCPUPercent / 100
 	case node.Config.MaxProcs > 0 && p.ProcessCPUPercent/100*node.Summary.WindowLengthS < unbroken*float64(sums.Rounds):
 		return float64(node.Config.MaxProcs)

@@ -71,6 +71,8 @@ func (s *Sampler) OpenWindow() error {
 		return err
 	}
 	s.window = newWindow(now)
+	s.window.quota = s.proc.quota()
+	s.window.periods = s.window.quota.periods()
 	return nil
 }
 

@@ -18,6 +18,8 @@ type window struct {
 	rssBytes    uint64        // of the process, the largest
 	ownCores    unix.CPUSet   // that the process may run on; empty when the kernel does not tell
 	peaks       metrics.Table // highest samples inside
+	quota       Quota
+	periods     periods // of the quota, before the window
 }
 
 func newWindow(now reading) *window {
@@ -79,6 +81,7 @@ func (w *window) saturation(u metrics.Usage) metrics.Saturation {
 		LengthS:            u.LengthS,
 		ProcessCPUPercent:  u.Process.CPUPercent,
 		OwnCoresPercent:    own.percentOf(own.busy),
+		ThrottledPercent:   w.quota.periods().throttledPercent(w.periods),
 		BusiestCorePercent: slices.Max(append(u.CorePercent, 0)),
 		InterruptPercent:   all.percentOf(all.interrupts),
 		StolenPercent:      all.percentOf(all.stolen),

@@ -3,13 +3,12 @@ package tune
 import (
 	"cmp"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // trait is a property of a machine on which its speed depends and that no run sets.
@@ -139,34 +138,9 @@ func swap(_ Host, paths []string) string {
 	return strings.Join(all, ", ")
 }
 
-// processorLimit is the limit of processor time of this process's cgroup, or of the nearest
-// one around it that has one: quota and period in us, as in cpu.max of
-// https://docs.kernel.org/admin-guide/cgroup-v2.html; "" for none.
+// processorLimit is the limit of processor time of this process; "" for none.
 func processorLimit(h Host, paths []string) string {
-	for _, line := range lines(paths) {
-		parts := strings.SplitN(line, ":", 3) // hierarchy, controllers, path: cgroups(7)
-		if len(parts) < 3 {
-			continue
-		}
-		root, files := "sys/fs/cgroup", []string{"cpu.max"}
-		if slices.Contains(strings.Split(parts[1], ","), "cpu") { // version 1
-			root, files = "sys/fs/cgroup/cpu", []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"}
-		}
-		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {
-			var values []string
-			for _, file := range files {
-				value, _ := get(filepath.Join(h.root, root, group, file)) // "" without the file
-				values = append(values, value)
-			}
-			if limit := strings.TrimSpace(strings.Join(values, " ")); limit != "" && limit[0] != '-' && limit[0] != 'm' { // -1 and max: none
-				return limit
-			}
-			if group == "/" {
-				break
-			}
-		}
-	}
-	return ""
+	return usage.QuotaOf(strings.Join(lines(paths), "\n"), filepath.Join(h.root, "sys")).Limit
 }
 
 // lines are the lines of the first file, without white space around them.
