@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ func Points(knobs []Knob) [][]string {
 func PointName(knobs []Knob, point []string) string {
 	var words []string
 	for i, knob := range knobs {
-		words = append(words, knob.Name+"="+point[i])
+		words = append(words, knob.Name+"="+knob.Label(point[i]))
 	}
 	return strings.Join(words, " ")
 }
@@ -58,24 +57,6 @@ func Summarize(plan Sweep, trials []Trial) []Point {
 		points = append(points, point)
 	}
 	return points
-}
-
-// Classes are the classes of the points' stores, by point; nil if all are the same. A
-// point without a valid trial has none.
-func Classes(points []Point) []string {
-	classes, differ := make([]string, len(points)), false
-	first := ""
-	for i, p := range points {
-		if len(p.Valid) > 0 {
-			classes[i] = p.Valid[0].Class()
-			first = cmp.Or(first, classes[i])
-			differ = differ || classes[i] != first
-		}
-	}
-	if !differ {
-		return nil
-	}
-	return classes
 }
 
 // Rates are the valid trials' operations per second.

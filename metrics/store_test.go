@@ -2,15 +2,9 @@ package metrics
 
 import "testing"
 
-func TestClasses(t *testing.T) {
+func TestStoreTitle(t *testing.T) {
 	store := &Store{Name: "redis", Driver: "redis", Version: "redis 7", Settings: map[string]string{"save": `""`, "appendonly": `"no"`}, Connections: 16}
-	own, redis := Point{Valid: []Trial{{}}}, Point{Valid: []Trial{{Store: store, Counting: CountsExact}}}
-	if got := Classes([]Point{own, own, {}}); got != nil {
-		t.Errorf("equal points have the classes %q", got)
-	}
-	got := Classes([]Point{own, redis, {}})
-	if len(got) != 3 || got[0] != "kvlab's own store, counts exact" || got[2] != "" ||
-		got[1] != `redis 7 (appendonly "no", save ""), 16 connections, counts exact` {
+	if got := store.Class(); got != `redis 7 (appendonly "no", save ""), 16 connections` {
 		t.Errorf("%q", got)
 	}
 	if title := (&Store{Name: "team-7", Driver: "lab", Version: "1"}).Title(); title != "team-7, 1" {

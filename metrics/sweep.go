@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -119,7 +120,12 @@ func (v Variant) Instrument() string {
 type Knob struct {
 	Name   string   `json:"name"` // nodes, servers, clients, or a flag of the servers or clients
 	Values []string `json:"values"`
+
+	Names map[string]string `json:"names,omitempty"` // of values that read better by a name: of a target file, the store's
 }
+
+// Label is a value for people.
+func (k Knob) Label(value string) string { return cmp.Or(k.Names[value], value) }
 
 // PlannedTrial is a trial's place in a sweep.
 type PlannedTrial struct {

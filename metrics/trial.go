@@ -1,11 +1,7 @@
 package metrics
 
 import (
-	"cmp"
-	"strings"
 	"time"
-
-	"kvlab/metrics/format"
 )
 
 // TrialOf returns a run's result as a trial of a sweep. folder is the run's, below
@@ -56,13 +52,6 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	}
 	trial.BytesPerOpSent, trial.BytesPerOpReceived = run.BytesPerOp()
 	return trial
-}
-
-// Class is that of the trial's store, what it promises to keep, how strongly its counts were
-// compared, how its program was contained, and whether the hosts were tuned.
-func (t Trial) Class() string {
-	counts := "counts " + string(cmp.Or(t.Counting, CountsExact))
-	return strings.Join(format.NonEmpty(t.Store.Class(), t.Durability, counts, t.Contained), ", ")
 }
 
 // Stamps are warnings shown beside the verdict of a VALID trial.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"kvlab/kvs/cluster/plan"
@@ -15,6 +16,7 @@ import (
 	"kvlab/kvs/experiment/class"
 	"kvlab/kvs/experiment/study"
 	"kvlab/kvs/node"
+	"kvlab/kvs/target"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -126,11 +128,30 @@ func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
 	for plan.Seed == 0 {
 		plan.Seed = uint64(rand.Uint32()) // short enough to type
 	}
+	for i := range plan.Knobs {
+		plan.Knobs[i].Names = storeNames(plan.Knobs[i])
+	}
 	if cfg.Trials.isCurve() {
 		return cfg.Trials.Curve.Planned(plan)
 	}
 	plan.Order = experiment.Order(plan.Knobs, plan.Trials, plan.Seed)
 	return plan
+}
+
+// storeNames are the names of the stores of the target files that a knob varies; none if two
+// are the same.
+func storeNames(knob metrics.Knob) map[string]string {
+	names, values := make(map[string]string), make(map[string]string)
+	for _, value := range knob.Values {
+		var t target.Target
+		if knob.Name == targetFlag && strings.HasSuffix(value, ".toml") && t.Set(value) == nil { // resolve tells what is wrong
+			names[value], values[t.Name] = t.Name, value
+		}
+	}
+	if len(values) < len(names) {
+		return nil
+	}
+	return names
 }
 
 // peakSecs is the longest window of the closed loops that measure a curve's peak.

@@ -53,18 +53,7 @@ func (s Sweep) Brief(done []metrics.Trial) string {
 			len(point.Valid), point.Trials(), median, interval, cmp.Or(string(limit), "-"))
 	}
 	table.Flush()
-	return out.String() + s.classes(points) + "\n"
-}
-
-// classes has a line for each point, if their stores are of different classes.
-func (s Sweep) classes(points []metrics.Point) string {
-	var b strings.Builder
-	for i, class := range metrics.Classes(points) {
-		if class != "" {
-			fmt.Fprintf(&b, "%s is %s\n", format.Label(metrics.PointName(s.Plan.Knobs, points[i].Values), 24), class)
-		}
-	}
-	return b.String()
+	return out.String() + "\n"
 }
 
 // totalLines are the labs' total line, with the median of the trials, and its interval. A
@@ -97,8 +86,8 @@ func (s Sweep) pointTable(points []metrics.Point) string {
 	}
 	fmt.Fprintln(table, "trials\tfailed\tmedian op/s\t95 % interval\thalf-width\tno store\tlimited by\t")
 	for _, point := range points {
-		for _, value := range point.Values {
-			fmt.Fprintf(table, "%s\t", value)
+		for i, value := range point.Values {
+			fmt.Fprintf(table, "%s\t", s.Plan.Knobs[i].Label(value))
 		}
 		median, interval, width := "failed", "-", "-"
 		if point.OK() {
@@ -111,7 +100,7 @@ func (s Sweep) pointTable(points []metrics.Point) string {
 		fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", point.Trials(), len(point.Failed), median, interval, width, headroom(point), limitedBy(point))
 	}
 	table.Flush()
-	return out.String() + s.classes(points)
+	return out.String()
 }
 
 // notes tell whether --until was met, and name stamped trials, failed points, failed trials

@@ -247,10 +247,18 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 	if v := plan.Variants; len(v) == 2 && v[0].GitCommit != v[1].GitCommit {
 		all = append(all, Reservation{Name: "TWO CLIENTS", Text: "A and B were measured by the clients of different commits", Do: "type server:REV, to compare servers by one client"})
 	}
-	if classes := metrics.Classes(points); classes != nil {
-		slices.Sort(classes)
-		all = append(all, Reservation{Name: "CLASSES", Do: "compare versions, durability, connections and counts first",
-			Text: fmt.Sprintf("the points are of %d classes, which have no common rank", len(slices.Compact(format.NonEmpty(classes...))))})
+	var runs []*metrics.Run
+	var varied []string
+	for _, point := range points {
+		if len(point.Valid) > 0 && point.Valid[0].Run != nil {
+			runs = append(runs, point.Valid[0].Run)
+		}
+	}
+	for _, knob := range plan.Knobs {
+		varied = append(varied, knob.Name)
+	}
+	if text := metrics.UnlikeStores(runs, varied...); text != "" {
+		all = append(all, Reservation{Name: "CLASSES", Text: text, Do: "state it beside a ranking"})
 	}
 	all = append(all, windowsOfTrials(points)...)
 	for _, point := range points {

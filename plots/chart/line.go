@@ -51,7 +51,7 @@ func LinesOf(s *folder.Sweep, along int, x figure.Axis) []Line {
 	for _, group := range groupsOf(s, along) {
 		line := Line{Name: group.name}
 		for _, point := range group.points {
-			value := point.Values[along]
+			value := s.Knobs[along].Label(point.Values[along])
 			line.Points = append(line.Points, onLine(point, value, x.Place(value)))
 		}
 		slices.SortStableFunc(line.Points, func(a, b PointOnLine) int { return cmp.Compare(a.Place, b.Place) })
@@ -77,7 +77,7 @@ func groupsOf(s *folder.Sweep, along int) (all []group) {
 		var words []string
 		for i, knob := range s.Knobs {
 			if i != along && len(knob.Values) > 1 {
-				words = append(words, knob.Name+" "+point.Values[i])
+				words = append(words, knob.Name+" "+knob.Label(point.Values[i]))
 			}
 		}
 		name := strings.Join(words, ", ")

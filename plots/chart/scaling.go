@@ -70,7 +70,11 @@ var growing = []string{"nodes", "servers", "clients", "workers"}
 
 // AxisOf is the axis of a knob.
 func AxisOf(knob metrics.Knob) figure.Axis {
-	return figure.NewAxis(knob.Values, folder.Number, slices.Contains(growing, knob.Name))
+	var values []string
+	for _, value := range knob.Values {
+		values = append(values, knob.Label(value))
+	}
+	return figure.NewAxis(values, folder.Number, slices.Contains(growing, knob.Name))
 }
 
 // scalingFigure shows throughput along one knob: every valid trial a dot, the

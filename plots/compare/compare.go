@@ -125,8 +125,8 @@ func (c Comparison) String() string {
 	for _, differ := range c.Differ {
 		add("they differ in %s", differ)
 	}
-	if a, b := c.A.settings["store"], c.B.settings["store"]; a != b {
-		add("A and B are of different classes, which have no common rank: compare versions, durability, connections and counts first")
+	if text := metrics.UnlikeStores([]*metrics.Run{&c.A.runs[0].Run, &c.B.runs[0].Run}); text != "" {
+		add("%s; state it beside a ranking", text)
 	}
 	lines = append(lines, sameOperations(slices.Concat(c.A.runs, c.B.runs)))
 	if len(c.Results) > 1 {

@@ -221,7 +221,8 @@ func (r *Run) Configuration() map[string]string {
 	if commit := r.commit(); commit != "" {
 		all["git commit"] = commit
 	}
-	all["store"] = metrics.Trial{Store: r.Store, Durability: r.Durability, Counting: r.Counting, Contained: r.Contained.Class()}.Class()
+	all["store"] = r.Store.Class()
+	maps.Copy(all, r.Conditions())
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // settings of kvlab's own store, of another
 	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Setting(metrics.Server, metrics.EngineFlag), "model": r.Model()} {
 		if value != "" {

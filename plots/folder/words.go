@@ -63,7 +63,6 @@ func (s *Sweep) Describe() string {
 		}
 		parts = []string{DescribeWork(fixed), topology, sample.Lab.String()}
 	}
-	parts = append(parts, s.stores()...)
 	parts = append(parts, s.Progress())
 	fewest := math.MaxInt // valid trials of a point with a result
 	for _, point := range s.Points {
@@ -75,19 +74,6 @@ func (s *Sweep) Describe() string {
 		parts = append(parts, fmt.Sprintf("fewer than 6 valid trials have no interval (the fewest here: %d)", fewest))
 	}
 	return describe(parts, "sweep", s.ID)
-}
-
-// stores name the store of each point and how strongly its counts were compared, if the
-// points have stores of different classes.
-func (s *Sweep) stores() (names []string) {
-	points := metrics.Summarize(s.Sweep, s.Trials)
-	for i, class := range metrics.Classes(points) {
-		if class != "" {
-			t := points[i].Valid[0]
-			names = append(names, fmt.Sprintf("%s: %s, counts %s", metrics.PointName(s.Knobs, points[i].Values), t.Store.Title(), t.Counting))
-		}
-	}
-	return names
 }
 
 // Progress returns the number of trials, as in "3/6 trials" if some have not ended.

@@ -21,7 +21,7 @@ func flagsOf(r *folder.Run, knobs []metrics.Knob) map[string]string {
 	}
 	if r.Store != nil { // the other flags are of kvlab's own servers
 		maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "servers' -") && name != "servers' -target" })
-		all["store"] = metrics.Trial{Store: r.Store, Counting: r.Counting}.Class()
+		all["store"] = r.Store.Class() + ", counts " + string(r.Counting)
 	}
 	if r.Contained != nil {
 		all["servers' programs"] = r.Contained.Class()

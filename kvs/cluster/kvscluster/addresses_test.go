@@ -242,7 +242,7 @@ func TestStoresInUse(t *testing.T) {
 			t.Errorf("no %s among %v of others, or in\n%s", name, run.Beside, output)
 		}
 	}
-	if run.Counting != metrics.CountsExact || run.Store.Settings["connected_slaves"] != "1" {
+	if run.Counting != metrics.CountsExact || run.Store.Settings[metrics.Replicas] != "1" {
 		t.Errorf("counts %s, store %+v", run.Counting, run.Store)
 	}
 	close(stop)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"kvlab/kvs/driver/lab/labtest"
-	"kvlab/metrics"
 )
 
 // needRoot wants root in a test that KVLAB_CI=1 asks for.
@@ -71,7 +70,7 @@ func TestContained(t *testing.T) {
 					t.Errorf("%+v", wall)
 				}
 			}
-			if class := metrics.TrialOf(metrics.PlannedTrial{}, "", run).Class(); !strings.Contains(class, "contained (memory=1GB") {
+			if class := run.Conditions()["containment"]; !strings.Contains(class, "contained (memory=1GB") {
 				t.Errorf("class %s", class)
 			}
 			for _, server := range run.Servers() {

@@ -70,7 +70,7 @@ func countsOf(stats, settings map[string]string) (metrics.StoreCounts, error) {
 		Counts: metrics.Counts{Gets: sum("cmd_get"), Puts: sum("cmd_set"), Deletes: sum("delete_hits", "delete_misses"),
 			Hits: sum("get_hits", "delete_hits"), Misses: sum("get_misses", "delete_misses")},
 		Records: sum("curr_items"), Others: map[string]uint64{}, Beside: map[string]uint64{}, Instance: instance(stats), Version: "memcached " + stats["version"],
-		Fixed: map[string]uint64{}, Settings: map[string]string{},
+		Fixed: map[string]uint64{}, Settings: map[string]string{metrics.Durability: metrics.InMemory, metrics.Replicas: "0"},
 	}
 	for _, name := range fixed {
 		c.Fixed[name] = sum(name)

@@ -54,6 +54,19 @@ func (r *redis) Counts(ctx context.Context, server int) (metrics.StoreCounts, er
 	return counts, nil
 }
 
+// durability says what the settings promise; "" where they are hidden.
+func durability(settings map[string]string) string {
+	switch {
+	case settings["appendonly"] == "":
+		return ""
+	case settings["appendonly"] == `"no"` && settings["save"] == `""`:
+		return metrics.InMemory
+	case settings["appendonly"] == `"no"`:
+		return "in memory, with snapshots"
+	}
+	return cmp.Or(map[string]string{`"always"`: metrics.EachAnswer, `"everysec"`: metrics.EachSecond}[settings["appendfsync"]], "on disk when the kernel writes it")
+}
+
 // count connects a counter, and reads the settings, which a managed Redis may hide. The
 // server must have the counters.
 func (r *redis) count(ctx context.Context, server int) (*counter, error) {
@@ -100,7 +113,10 @@ func (c *counter) counts(cluster bool) (metrics.StoreCounts, error) {
 		Settings: maps.Clone(c.settings),
 		Fixed:    map[string]uint64{"role is " + info["role"]: 1},
 	}
-	s.Settings["connected_slaves"] = info["connected_slaves"]
+	s.Settings[metrics.Replicas] = info["connected_slaves"]
+	if promise := durability(c.settings); promise != "" {
+		s.Settings[metrics.Durability] = promise
+	}
 	for _, name := range []string{"evicted_keys", "expired_keys"} {
 		s.Fixed[name] = info.number(name)
 	}

@@ -135,8 +135,11 @@ func TestCounts(t *testing.T) {
 	if !maps.Equal(after.Others, before.Others) || !maps.Equal(after.Beside, before.Beside) || !maps.Equal(after.Fixed, before.Fixed) || after.Instance != before.Instance || after.Instance == "" {
 		t.Errorf("%+v, and before %+v", after, before)
 	}
-	if !strings.HasPrefix(after.Version, "redis ") || after.Settings["appendonly"] != `"no"` || after.Settings["save"] != `""` || len(after.Settings) != 7 {
+	if !strings.HasPrefix(after.Version, "redis ") || after.Settings["appendonly"] != `"no"` || after.Settings["save"] != `""` || after.Settings[metrics.Durability] != metrics.InMemory || after.Settings[metrics.Replicas] != "0" {
 		t.Errorf("version %s, settings %v", after.Version, after.Settings)
+	}
+	if log := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always"); counts(t, open(t, options(redis.Row, log.Addr)), 0).Settings[metrics.Durability] != metrics.EachAnswer {
+		t.Error("a log that is synced with each answer is not said to be")
 	}
 	server.Do("INCR", "stranger")
 	server.Do("PING")

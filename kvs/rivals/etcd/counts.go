@@ -52,8 +52,8 @@ var harmless = map[string]bool{"MemberList": true, "Range": true, "Authenticate"
 
 // readCounts reads the lines "name{label="value",...} number".
 func readCounts(page io.Reader) (metrics.StoreCounts, error) {
-	c := metrics.StoreCounts{RMWGets: true, Fixed: make(map[string]uint64), Others: make(map[string]uint64), Beside: make(map[string]uint64), Settings: make(map[string]string)}
-	lines, seen, led := bufio.NewScanner(page), 0, false
+	c := metrics.StoreCounts{RMWGets: true, Fixed: make(map[string]uint64), Others: make(map[string]uint64), Beside: make(map[string]uint64), Settings: map[string]string{metrics.Durability: metrics.EachAnswer}}
+	lines, seen, led, peers := bufio.NewScanner(page), 0, false, uint64(0)
 	for lines.Scan() {
 		text, number, _ := strings.Cut(lines.Text(), " ")
 		name, labels, _ := strings.Cut(text, "{")
@@ -78,6 +78,8 @@ func readCounts(page io.Reader) (metrics.StoreCounts, error) {
 			c.Records = n
 		case "etcd_server_quota_backend_bytes":
 			c.Settings["quota-backend-bytes"] = strconv.FormatUint(n, 10)
+		case "etcd_network_known_peers":
+			peers += n
 		case "etcd_server_version":
 			c.Version = label(labels, "server_version")
 		case "process_start_time_seconds":
@@ -96,6 +98,7 @@ func readCounts(page io.Reader) (metrics.StoreCounts, error) {
 			}
 		}
 	}
+	c.Settings[metrics.Replicas] = strconv.FormatUint(peers, 10)
 	err := lines.Err()
 	switch {
 	case err != nil:
