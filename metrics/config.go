@@ -48,10 +48,12 @@ type Capabilities struct {
 	Durability string `json:"durability,omitempty"`
 
 	// Of the host of a foreign store: the other witnesses of kvlab's own servers are missing.
-	Driver   string            `json:"driver,omitempty"`   // its name; "" of kvlab's own servers
-	Version  string            `json:"version,omitempty"`  // of the store
-	Settings map[string]string `json:"settings,omitempty"` // as StoreCounts.Settings
-	Counts   Counting          `json:"counts,omitempty"`   // at best; "" of kvlab's own servers, whose counts are exact
+	Driver   string            `json:"driver,omitempty"`        // its name; "" of kvlab's own servers
+	Version  string            `json:"version,omitempty"`       // of the store
+	Commit   string            `json:"git_commit,omitempty"`    // as Store.Commit
+	Binary   string            `json:"binary_sha256,omitempty"` // as Store.Binary
+	Settings map[string]string `json:"settings,omitempty"`      // as StoreCounts.Settings
+	Counts   Counting          `json:"counts,omitempty"`        // at best; "" of kvlab's own servers, whose counts are exact
 
 	Protocol  string `json:"protocol,omitempty"`  // that the clients speak to a server without a store, in words
 	Unseen    string `json:"unseen,omitempty"`    // why its process is not sampled, in words; "" if it is

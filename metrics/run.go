@@ -18,6 +18,7 @@ type Run struct {
 	Command       []string     `json:"command"` // the launcher's argv
 	Version       string       `json:"version"` // kvlab\'s release, of the launcher
 	GitCommit     string       `json:"git_commit"`
+	Changed       []string     `json:"changed_files,omitempty"` // of the checkout, where GitCommit ends in -dirty
 	ServerCommit  string       `json:"server_commit,omitempty"` // of the servers' program, where it is another one
 	Seed          uint64       `json:"seed"`
 	Choice        string       `json:"choice,omitempty"`    // selects the workers whose operations the verdict draws again, in hex; no node knew it

@@ -88,6 +88,8 @@ type Store struct {
 	Name        string            `json:"name"`                      // the target's
 	Driver      string            `json:"driver"`                    // its name
 	Version     string            `json:"version,omitempty"`         // of the first server
+	Commit      string            `json:"git_commit,omitempty"`      // of its program, where its process is seen and Go built it in a checkout (go version -m)
+	Binary      string            `json:"binary_sha256,omitempty"`   // of its program, where its process is seen
 	Settings    map[string]string `json:"settings,omitempty"`        // likewise
 	Connections int               `json:"connections"`               // of each client to each server
 	Missing     []string          `json:"checks_not_made,omitempty"` // for which the store has no witness, in words

@@ -26,7 +26,8 @@ type Sweep struct {
 	Started   time.Time       `json:"started"`
 	Command   []string        `json:"command"` // the launcher's argv
 	GitCommit string          `json:"git_commit"`
-	Lab       *Lab            `json:"lab,omitempty"` // as in Run
+	Changed   []string        `json:"changed_files,omitempty"` // as in Run
+	Lab       *Lab            `json:"lab,omitempty"`           // as in Run
 	Programs  map[Role]string `json:"programs_sha256"`
 	Seed      uint64          `json:"seed"` // of the order
 	Knobs     []Knob          `json:"knobs"`

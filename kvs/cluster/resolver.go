@@ -34,6 +34,7 @@ type configuration struct {
 	open     string                              // a warning about who can use the foreign store; "" for none
 	runs     bool                                // the foreign store is there before a trial, and after it
 	commit   string                              // of the programs
+	changed  []string                            // files of the checkout that differ from commit
 	server   string                              // commit of the servers' program, where it is another one
 }
 
@@ -68,8 +69,9 @@ func (at configuration) length() time.Duration {
 // resolver turns an experiment's specs into configurations on the nodes.
 type resolver struct {
 	launcher *Launcher
-	commit   string // of the checkout
-	cfg      Config // of all trials
+	commit   string   // of the checkout
+	changed  []string // files of the checkout that differ from it
+	cfg      Config   // of all trials
 	nodes    []nodes.Node
 	builds   remote.Builds                 // of other commits and of targets
 	rivals   func() (plan.Programs, error) // of kvs/rivals, built once
@@ -78,8 +80,9 @@ type resolver struct {
 
 // newResolver returns the resolver of a launcher's trials.
 func newResolver(ctx context.Context, l *Launcher, cfg Config, nodes []nodes.Node) *resolver {
+	commit, changed := remote.Commit(ctx, l.Root)
 	return &resolver{
-		launcher: l, commit: remote.Commit(ctx, l.Root), cfg: cfg, nodes: nodes, resolved: make(map[string]configuration),
+		launcher: l, commit: commit, changed: changed, cfg: cfg, nodes: nodes, resolved: make(map[string]configuration),
 		rivals: sync.OnceValues(func() (plan.Programs, error) { return remote.Rivals(ctx, l.Root) }),
 	}
 }
@@ -111,7 +114,7 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 
 // configure resolves a spec that is not known yet.
 func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configuration, error) {
-	at := configuration{cfg: r.cfg, programs: r.launcher.Programs, commit: r.commit}
+	at := configuration{cfg: r.cfg, programs: r.launcher.Programs, commit: r.commit, changed: r.changed}
 	var from metrics.Source
 	var err error
 	if at.cfg.Spec, from, err = applyVariant(spec.Args, r.cfg.Spec, r.launcher.flags); err != nil {
@@ -176,7 +179,7 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 		var built plan.Programs
 		commit, built, err = r.builds.Programs(ctx, r.launcher.Root, from.Rev)
 		if server = built[metrics.Server]; err == nil && from.Kind == metrics.BothPrograms {
-			at.commit, at.programs = commit, built
+			at.commit, at.changed, at.programs = commit, nil, built
 			r.supply(at)
 			return at.programs.Led(ctx, at.cfg.Contain)
 		}

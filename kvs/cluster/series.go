@@ -40,6 +40,7 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	cfg := s.cfg
 	defer func() { err = cmp.Or(err, s.builds.Remove()) }()
 	s.plan = planSeries(cfg, args, s.commit)
+	s.plan.Changed = s.changed
 	if len(cfg.Trials.Studies) > 0 {
 		s.planStudy(ctx)
 	}
@@ -289,7 +290,7 @@ func (s *series) make(ctx context.Context, done []metrics.Trial, group experimen
 			return done, err
 		}
 		t.keepApart()
-		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, ServerCommit: at.server, Command: s.plan.Command}
+		t.run = metrics.Run{ID: s.dir.ID() + "/" + p.Folder(), GitCommit: at.commit, Changed: at.changed, ServerCommit: at.server, Command: s.plan.Command}
 		trials = append(trials, t)
 	}
 	runs, errs := s.launcher.runGroup(ctx, trials)

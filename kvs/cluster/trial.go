@@ -189,7 +189,7 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 	l.progress.begin(1, 1, "", at.expected())
 	runs, errs := l.runGroup(ctx, []job{{
 		configuration: at, dir: dir, stderr: l.progress, show: l.progress.show, first: true,
-		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Command: commandLine(args)},
+		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Changed: at.changed, Command: commandLine(args)},
 	}})
 	run, err := runs[0], errs[0]
 	l.progress.end(1)

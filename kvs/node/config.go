@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 
 	"kvlab/metrics"
+	"kvlab/metrics/build"
 	"kvlab/metrics/usage"
 )
 
@@ -19,7 +21,7 @@ import (
 func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 	flags := n.flags
 	host, err := usage.HostFacts()
-	sum, sumErr := binarySum()
+	_, sum, sumErr := ProgramOf(os.Getpid())
 	allowed, coresErr := allowedCores()
 	id, idErr := Find(os.Getpid())
 	if err := cmp.Or(err, sumErr, coresErr, idErr); err != nil {
@@ -44,17 +46,22 @@ func (n *Node) Reset(flag, value string, can metrics.Capabilities) error {
 	return err
 }
 
-// binarySum returns the SHA-256 of the running program's file, in hex.
-func binarySum() (string, error) {
+// ProgramOf returns the git commit that the go command stamped into the program of a process,
+// as build.Commit; "" without one; and the SHA-256 of its file, in hex.
+func ProgramOf(pid int) (commit, sum string, err error) {
 	// The link leads to the running file even if its path now names another one.
-	file, err := os.Open("/proc/self/exe")
+	path := fmt.Sprintf("/proc/%d/exe", pid)
+	file, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("hash this program: %w", err)
+		return "", "", fmt.Errorf("hash a program: %w", err)
 	}
 	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", fmt.Errorf("hash this program: %w", err)
+	digest := sha256.New()
+	if _, err := io.Copy(digest, file); err != nil {
+		return "", "", fmt.Errorf("hash a program: %w", err)
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	if info, err := buildinfo.Read(file); err == nil { // Go built it
+		commit = build.CommitOf(info)
+	}
+	return commit, hex.EncodeToString(digest.Sum(nil)), nil
 }

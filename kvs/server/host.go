@@ -29,6 +29,8 @@ type host struct {
 	reporter *node.Reporter
 	child    *child // nil of a store that runs already
 	address  string // of the store
+	commit   string // of the store's program, where Go built it in a checkout
+	binary   string // SHA-256 of the store's program
 	driver   driver.Driver
 	unseen   string         // why the store's process is not sampled; "" if it is
 	remote   bool           // that process is on another machine
@@ -252,6 +254,9 @@ func (h *host) observe() error {
 	if h.unseen != "" {
 		h.node.Logf("the process of %s is not sampled: %s", h.config.Target.Name, h.unseen)
 	}
+	if err == nil && pid != 0 {
+		h.commit, h.binary, _ = node.ProgramOf(pid) // "" of a program that this user may not read
+	}
 	if err = cmp.Or(err, h.reporter.Follow(pid)); err != nil {
 		return cmp.Or(h.ended(), err)
 	}
@@ -290,7 +295,7 @@ func (h *host) capabilities() metrics.Capabilities {
 	defer h.mu.Unlock()
 	c := metrics.Capabilities{
 		Engine: h.config.Target.Name, Store: !h.config.storeless(), Driver: h.config.store.Name, Counts: metrics.CountsNone,
-		Version: h.witness.Before.Version, Settings: h.witness.Before.Settings, Unseen: h.unseen, Elsewhere: h.remote,
+		Version: h.witness.Before.Version, Commit: h.commit, Binary: h.binary, Settings: h.witness.Before.Settings, Unseen: h.unseen, Elsewhere: h.remote,
 	}
 	if !c.Store {
 		c.Protocol = h.config.store.Protocol

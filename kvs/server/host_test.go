@@ -110,6 +110,9 @@ func TestHost(t *testing.T) {
 	if can.Driver != "test" || can.Version != "1.2" || can.Counts != metrics.CountsExact || !can.Store {
 		t.Errorf("capabilities %+v", can)
 	}
+	if _, own, err := node.ProgramOf(os.Getpid()); can.Binary != own || err != nil { // the store is this program, too
+		t.Errorf("the store's program is %s, want %s, %v", can.Binary, own, err)
+	}
 	ready := s.next(t, is(node.Ready)).Addr
 	counts, err := storeDriver{driver.Options{Hosts: []string{ready}}}.Counts(t.Context(), 0)
 	if err != nil {

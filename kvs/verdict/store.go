@@ -46,7 +46,7 @@ func totalStore(run *metrics.Run) {
 		can := node.Config.Capabilities
 		if run.Store == nil {
 			run.Store = &metrics.Store{
-				Name: can.Engine, Driver: can.Driver, Version: can.Version, Settings: can.Settings,
+				Name: can.Engine, Driver: can.Driver, Version: can.Version, Commit: can.Commit, Binary: can.Binary, Settings: can.Settings,
 				Connections: run.Number("connections"),
 				Missing:     []string{"the servers' samples", "their window"},
 			}

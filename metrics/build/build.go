@@ -16,7 +16,7 @@ const Version = "0.3.0"
 // the work tree had changes; "" for a build outside a work tree.
 func Commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		return commitOf(info)
+		return CommitOf(info)
 	}
 	return ""
 }
@@ -28,7 +28,8 @@ func Line(program string, more ...string) string {
 	return strings.Join(append([]string{line}, more...), ", ")
 }
 
-func commitOf(info *debug.BuildInfo) string {
+// CommitOf is Commit of the program with that build information.
+func CommitOf(info *debug.BuildInfo) string {
 	var commit, dirty string
 	for _, s := range info.Settings {
 		switch {

@@ -15,7 +15,7 @@ func TestCommitOf(t *testing.T) {
 		"ab12":       {revision, {Key: "vcs.modified", Value: "false"}},
 		"ab12-dirty": {revision, modified},
 	} {
-		if got := commitOf(&debug.BuildInfo{Settings: of}); got != want {
+		if got := CommitOf(&debug.BuildInfo{Settings: of}); got != want {
 			t.Errorf("commit %q, want %q", got, want)
 		}
 	}

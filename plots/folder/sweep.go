@@ -239,6 +239,9 @@ func (r *Run) commit() string {
 	if r.ServerCommit != "" {
 		text += ", servers " + r.ServerCommit
 	}
+	if r.Store != nil && r.Store.Commit+r.Store.Binary != "" {
+		text += ", store " + cmp.Or(r.Store.Commit, fmt.Sprintf("%.16s", r.Store.Binary))
+	}
 	if !strings.HasSuffix(r.GitCommit, "-dirty") {
 		return text
 	}

@@ -30,7 +30,7 @@ var layoutFiles embed.FS
 var words = template.FuncMap{
 	"count": format.Count, "grouped": grouped, "milliseconds": format.Milliseconds, "ms": milliseconds, "tenths": format.Tenths,
 	"join": strings.Join, "plural": format.Plural[int], "point": metrics.PointName, "sentence": sentence, "unbroken": unbroken, "label": format.Label,
-	"command": command, "line": format.CommandLine, "counts": countsOf, "quote": format.QuoteWord,
+	"command": command, "line": format.CommandLine, "counts": countsOf, "quote": format.QuoteWord, "clean": func(commit string) string { return strings.TrimSuffix(commit, "-dirty") },
 	"topology": folder.DescribeTopology, "work": folder.DescribeWork, "result": folder.ResultOf, "loop": metrics.LoopText,
 	"clients": sumClients, "disagreements": disagreementsOf, "flags": flagsOf,
 	"interface": func(r *folder.Run, role metrics.Role) string { return r.Usage[role].DataInterface },

@@ -247,3 +247,22 @@ func TestUnbroken(t *testing.T) {
 		}
 	}
 }
+
+// The commands that measure a run again have its own flags, such as --target, and say what no
+// commit has.
+func TestReproduce(t *testing.T) {
+	r := loadMade(t, foldertest.MakeRun(t, foldertest.Plan{ID: "x", Servers: 1, Clients: 1, WindowS: 2, ClientOpsPerS: 1e6, Verdict: foldertest.Valid, Seed: 3}))
+	r.Command, r.GitCommit, r.Changed = []string{"run-cluster.sh", "--target", "team 7.toml"}, "abc-dirty", []string{"a.go", "b.go"}
+	r.Store = &metrics.Store{Name: "team-7", Binary: "12ab", Commit: "c0ffee"}
+	page, err := Report(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const again = "./run-cluster.sh --target &#39;team 7.toml&#39;"
+	for _, want := range []string{"git checkout abc\n# with changes that no commit has: a.go, b.go\n" + again + "\n", again + " --trials 6\n",
+		"The store&#39;s program has the SHA-256 12ab, and is of the commit c0ffee."} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // unwitnessed are the fields of run.json that no record of a node has. The launcher states
 // them: only the manifest shows that they were changed.
-const unwitnessed = "id, version, command, git_commit, server_commit, started, ended, lab, together, symmetric, quick, contained, preflight; " +
+const unwitnessed = "id, version, command, git_commit, changed_files, server_commit, started, ended, lab, together, symmetric, quick, contained, preflight; " +
 	"the nodes' order, machines, addresses and peaks of memory; check (of all clients together); value_key and choice; asked (the nodes' flags as the launcher resolved them); ceiling.note; whether the run was a soak; the samples of processors, memory and network over time; the nodes' logs"
 
 // rebuild computes a run again from the nodes' records and from what only the launcher can
@@ -22,7 +22,7 @@ const unwitnessed = "id, version, command, git_commit, server_commit, started, e
 func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verdict) metrics.Run {
 	then := read.Run
 	run := metrics.Run{
-		Schema: metrics.Schema, Version: then.Version, ID: then.ID, Started: then.Started, Ended: then.Ended, Command: then.Command, GitCommit: then.GitCommit, ServerCommit: then.ServerCommit,
+		Schema: metrics.Schema, Version: then.Version, ID: then.ID, Started: then.Started, Ended: then.Ended, Command: then.Command, GitCommit: then.GitCommit, Changed: then.Changed, ServerCommit: then.ServerCommit,
 		Lab: then.Lab, Preflight: then.Preflight, Together: then.Together, Symmetric: then.Symmetric, Quick: then.Quick, Contained: then.Contained, Check: then.Check, ValueKey: then.ValueKey, Choice: then.Choice, Asked: then.Asked,
 	}
 	var reported []*metrics.Reported

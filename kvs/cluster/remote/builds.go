@@ -65,7 +65,7 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 	bin := filepath.Join(root, "bin", "rivals")
 	args := []string{"./kvsserver", "./kvsclient"}
-	if Commit(ctx, root) == "" { // git refuses to tell it to Go, too
+	if commit, _ := Commit(ctx, root); commit == "" { // git refuses to tell it to Go, too
 		args = append([]string{"-buildvcs=false"}, args...)
 	}
 	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "kvs", "rivals"), bin, args...)
@@ -165,18 +165,22 @@ func (b *Builds) Remove() error {
 const gitTimeout = 10 * time.Second
 
 // Commit returns the git commit of the checkout at root, with a mark if tracked files
-// differ from it; "" without git or a repository.
-func Commit(ctx context.Context, root string) string {
+// differ from it, and their names; "" without git or a repository.
+func Commit(ctx context.Context, root string) (commit string, changed []string) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	head, err := Git(ctx, root, "rev-parse", "HEAD")
 	if err != nil {
-		return ""
+		return "", nil
 	}
-	if changed, err := Git(ctx, root, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"); err != nil || changed != "" {
-		return head + "-dirty"
+	names, err := Git(ctx, root, "diff", "--name-only", "--no-ext-diff", "--ignore-submodules=all", "HEAD")
+	if err != nil {
+		return head + "-dirty", nil
 	}
-	return head
+	if names != "" {
+		return head + "-dirty", strings.Split(names, "\n")
+	}
+	return head, nil
 }
 
 // Git runs git in a folder and returns its output. The error is git's last line. The

@@ -33,18 +33,18 @@ func TestCommit(t *testing.T) {
 	git("commit", "-q", "-m", "one")
 	git("config", "core.fsmonitor", script(t, "monitor", "touch "+started))
 	write("unknown", "")
-	clean := Commit(t.Context(), root)
-	if len(clean) != 40 {
+	clean, changed := Commit(t.Context(), root)
+	if len(clean) != 40 || changed != nil {
 		t.Errorf("commit %q with an unknown file, want a hash", clean)
 	}
 	write("known", "two")
-	if got := Commit(t.Context(), root); got != clean+"-dirty" {
-		t.Errorf("commit %q with a changed file, want %s-dirty", got, clean)
+	if got, changed := Commit(t.Context(), root); got != clean+"-dirty" || !slices.Equal(changed, []string{"known"}) {
+		t.Errorf("commit %q with a changed file, want %s-dirty, and %q of known", got, clean, changed)
 	}
 	if _, err := os.Stat(started); err == nil {
 		t.Error("git has started the checkout's core.fsmonitor")
 	}
-	if got := Commit(t.Context(), filepath.Join(root, "none")); strings.TrimSpace(got) != "" {
+	if got, _ := Commit(t.Context(), filepath.Join(root, "none")); strings.TrimSpace(got) != "" {
 		t.Errorf("commit %q of no repository", got)
 	}
 }
