@@ -78,8 +78,8 @@ func readCounts(page io.Reader) (metrics.StoreCounts, error) {
 			c.Records = n
 		case "etcd_server_quota_backend_bytes":
 			c.Settings["quota-backend-bytes"] = strconv.FormatUint(n, 10)
-		case "etcd_network_known_peers":
-			peers += n
+		case "etcd_network_active_peers": // a line for each
+			peers++
 		case "etcd_server_version":
 			c.Version = label(labels, "server_version")
 		case "process_start_time_seconds":

@@ -155,7 +155,7 @@ func TestCounts(t *testing.T) {
 	s := start(t)
 	d := s.open(t, driver.Use{})
 	before := counts(t, d)
-	if before.Version == "" || before.Instance == "" || before.Settings["quota-backend-bytes"] == "" || before.Records != 0 || before.Others["Put"] != 0 {
+	if before.Version == "" || before.Instance == "" || before.Settings["quota-backend-bytes"] == "" || before.Settings[metrics.Replicas] != "0" || before.Records != 0 || before.Others["Put"] != 0 {
 		t.Errorf("the counts of an empty etcd are %+v", before)
 	}
 	conn := drivertest.Dial(t, d, 0)
@@ -194,6 +194,15 @@ func TestCounts(t *testing.T) {
 	}
 	if c := counts(t, d); c.Others["Put"] != 1 || c.Counts.Puts != after.Counts.Puts+1 || c.Counts.Gets != after.Counts.Gets+1 {
 		t.Errorf("after a stranger's range and put: %+v; before %+v", c, after)
+	}
+}
+
+// Each member of a cluster but one has a copy, also the one that does not answer.
+func TestReplicas(t *testing.T) {
+	page := "etcd_server_has_leader 1\netcd_mvcc_range_total 1\netcd_mvcc_put_total 1\netcd_mvcc_delete_total 1\n" +
+		"etcd_network_active_peers{Local=\"a\",Remote=\"b\"} 1\netcd_network_active_peers{Local=\"a\",Remote=\"c\"} 0\n"
+	if c, err := readCounts(strings.NewReader(page)); err != nil || c.Settings[metrics.Replicas] != "2" || c.Settings[metrics.Durability] != metrics.EachAnswer {
+		t.Errorf("%v, %v, want 2 replicas on disk", c.Settings, err)
 	}
 }
 
