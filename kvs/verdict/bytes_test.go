@@ -47,15 +47,3 @@ func TestValueSizesBound(t *testing.T) {
 		}
 	}
 }
-
-// Of 96 records that came in at most 2 calls, a server has sampled one; of 95 it may have none.
-func TestUnsampledLoad(t *testing.T) {
-	for puts, want := range map[uint64]string{95: "", 96: "in the load"} {
-		run := witnessed()
-		run.Nodes[1].Summary.Peers[0].Load.Puts = puts
-		server := run.Nodes[0]
-		if got := run.unsampled(server, server.Summary.Seen); got != want {
-			t.Errorf("%d records: %q, want %q", puts, got, want)
-		}
-	}
-}

@@ -45,7 +45,7 @@ var needless = map[string]string{
 	"server summary.in_window":                 "in no figure; the marks are judged",
 	"server summary.window_length_s":           "in no figure; the marks are judged",
 	"server summary.window_start":              "in no figure; the marks are judged",
-	"server summary.seen.values_before":        "a load of few records may have no sampled write",
+	"server summary.seen.values_before":        "a warm-up that only reads stores no value",
 	"server summary.usage":                     "of the machine: no second witness",
 	"server summary.verification":              "the clients' is judged",
 }
