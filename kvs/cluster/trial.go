@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -45,6 +46,8 @@ func (j *job) keepApart() {
 	if client := j.settings[metrics.Client]; j.runs && verdict.Inserts(client) {
 		word := fmt.Sprintf("%s%05x-", client["key-prefix"], rand.Uint32N(1<<20))
 		j.plan.ClientArgs = append(without(j.plan.ClientArgs, "key-prefix"), "-key-prefix="+word)
+		client, j.settings = maps.Clone(client), maps.Clone(j.settings)
+		client["key-prefix"], j.settings[metrics.Client] = word, client
 	}
 }
 
