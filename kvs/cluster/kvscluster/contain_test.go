@@ -97,7 +97,10 @@ func main() {
 	case "-settings":
 		fmt.Println("{}")
 		return
-	case "-version", "-probe":
+	case "-version":
+		fmt.Println("VERSION")
+		return
+	case "-probe":
 		return
 	}
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
@@ -127,9 +130,13 @@ func TestHostileServers(t *testing.T) {
 			t.Parallel()
 			root, source, out := build(t), t.TempDir(), t.TempDir()
 			server := filepath.Join(source, "kvs", "server", "kvsserver")
+			version, err := exec.Command(filepath.Join(root, "bin", "kvsclient"), "-version").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
 			for path, text := range map[string]string{
 				filepath.Join(source, "go.mod"):  "module kvlab\n\ngo 1.22\n",
-				filepath.Join(server, "main.go"): strings.Replace(hostile, "ATTACK", test.attack, 1),
+				filepath.Join(server, "main.go"): strings.NewReplacer("ATTACK", test.attack, "VERSION", strings.TrimSpace(string(version))).Replace(hostile),
 			} {
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 					t.Fatal(err)
@@ -138,7 +145,7 @@ func TestHostileServers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--contain", limits,
+			cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), "-v", "--local", "--no-ceiling", "--out", out, "--contain", limits,
 				"--records", "1000", "--batch", "64", "--rate", "5k", "--warmup", "0", "--secs", "1", "--trials", "1", "--ab", "", "server:"+source)
 			var text bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &text, &text
