@@ -146,22 +146,25 @@ func TestEarlierKeys(t *testing.T) {
 		"redis://" + redis.Addr:         func() { redis.Do("FLUSHALL") },
 		"memcached://127.0.0.1:" + port: func() { flushMemcached(t, "127.0.0.1:"+port) }, // it still counts the keys
 	} {
-		inserts := []string{"--target", target, "--workload", "YCSB-D"}
-		measure(t, inserts...)
-		measure(t, "--target", target, "--workload", "YCSB-A")
-		out, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--secs", "1")...).CombinedOutput()
-		said := strings.Join(strings.Fields(string(out)), " ")
-		if err == nil || !strings.Contains(said, "the store holds keys of an earlier run") || !strings.Contains(said, "--key-prefix") || !strings.Contains(said, "FLUSHALL") || strings.Contains(said, "phase load") {
-			t.Errorf("%s: %v\n%s", target, err, out)
-		}
-		measure(t, append(inserts, "--key-prefix", "second-")...)
-		flush()
-		measure(t, inserts...)
-		// The trials of a sweep insert, each with keys of its own.
-		out, err = exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--rate", "5k", "--warmup", "0", "--secs", "1", "--sweep", "batch=16,32")...).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "2 trials, each with counts exact") {
-			t.Errorf("%s: %v\n%s", target, err, out)
-		}
+		t.Run(target, func(t *testing.T) {
+			t.Parallel()
+			inserts := []string{"--target", target, "--workload", "YCSB-D"}
+			measure(t, inserts...)
+			measure(t, "--target", target, "--workload", "YCSB-A")
+			out, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--secs", "1")...).CombinedOutput()
+			said := strings.Join(strings.Fields(string(out)), " ")
+			if err == nil || !strings.Contains(said, "the store holds keys of an earlier run") || !strings.Contains(said, "--key-prefix") || !strings.Contains(said, "FLUSHALL") || strings.Contains(said, "phase load") {
+				t.Errorf("%s: %v\n%s", target, err, out)
+			}
+			measure(t, append(inserts, "--key-prefix", "second-")...)
+			flush()
+			measure(t, inserts...)
+			// The trials of a sweep insert, each with keys of its own.
+			out, err = exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--rate", "5k", "--warmup", "0", "--secs", "1", "--sweep", "batch=16,32")...).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "2 trials, each with counts exact") {
+				t.Errorf("%s: %v\n%s", target, err, out)
+			}
+		})
 	}
 }
 
