@@ -76,7 +76,7 @@ build() {
   # Debian's Go stays at its own version unless it is told otherwise.
   if ! at_least "$(own_version "$go")" "$(needed)"; then export GOTOOLCHAIN="${GOTOOLCHAIN:-auto}"; fi
   cd -- "$root" && CGO_ENABLED=0 "$go" build -trimpath -buildvcs="$stamp" -o bin/ \
-    ./kvs/server/kvsserver ./kvs/client/kvsclient ./kvs/cluster/kvscluster ./plots/kvsplot >&2
+    ./cmd/kvsserver ./cmd/kvsclient ./cmd/kvscluster ./cmd/kvsplot >&2
 }
 
 main() {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 // decode reads a batch to its end, at most step operations at a time.

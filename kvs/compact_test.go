@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 // decodeCompact reads a compact batch to its end, at most step operations at a time.

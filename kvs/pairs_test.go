@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 type pair struct{ key, value []byte }

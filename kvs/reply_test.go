@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 func randomResults(random *rand.Rand, n int) []kvs.Result {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 // TestGets appends runs of Gets, with writes between, and compares the batch

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 func TestVersionNext(t *testing.T) {

@@ -52,8 +52,8 @@ func (c *Config) ClassOf(flag string) FlagClass {
 // FlagValues are the values of flags by name.
 type FlagValues map[string]string
 
-// RivalValue is the key of what a program lacks and that of kvs/rivals has. It is no flag.
-const RivalValue = "kvs/rivals"
+// RivalValue is the key of what a program lacks and that of extra/rivals has. It is no flag.
+const RivalValue = "extra/rivals"
 
 // Is reports whether a flag is set.
 func (v FlagValues) Is(flag string) bool { return v[flag] == "true" }

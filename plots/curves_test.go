@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/plots/folder/foldertest"
+	"kvlab/internal/foldertest"
 )
 
 // Curves of two engines are named by them, drawn in one figure, and listed; curves of

@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/extra/grade/pages"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/chart"
-	"kvlab/plots/class"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
 	"kvlab/plots/report"
@@ -56,7 +56,7 @@ func Load(dirs ...string) (d Drawing, err error) {
 			return d, err
 		}
 		if s.Class != nil {
-			d.files, d.failed = class.Files(s)
+			d.files, d.failed = pages.Files(s)
 			return d, nil
 		}
 		d.figures, d.Summary = chart.ScalingFigures(s), report.SweepSummary(s)

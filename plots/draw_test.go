@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/folder/foldertest"
 )
 
 func TestDrawOfASweep(t *testing.T) {

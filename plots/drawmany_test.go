@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/folder/foldertest"
 )
 
 func TestDrawWritesEveryFigure(t *testing.T) {

@@ -1,6 +1,6 @@
 package workload
 
-import "kvlab/metrics/input"
+import "kvlab/internal/cli"
 
 // choice is a row of a table: the value of the table's flag, its description in the
 // help, and what it selects.
@@ -14,6 +14,6 @@ func (c choice[T]) Label() (name, description string) { return c.name, c.descrip
 
 // find returns what a name selects, or an error that names the flag.
 func find[T any](flag, name string, rows []choice[T]) (T, error) {
-	row, err := input.Find(flag, name, rows)
+	row, err := cli.Find(flag, name, rows)
 	return row.selects, err
 }

@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"strconv"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // Define adds the flags of the configuration to fs, with its values as defaults.
 func (c *Config) Define(fs *flag.FlagSet) {
-	fs.StringVar(&c.Workload, "workload", c.Workload, input.Usage(workloads))
+	fs.StringVar(&c.Workload, "workload", c.Workload, cli.Usage(workloads))
 	for _, p := range c.portions() {
 		fs.Var(share{p.share}, p.flag, "`share` of "+p.of+" of -workload mix, 0 to 1; the rest are updates")
 	}
 	fs.Uint64Var(&c.ScanLength, "scan-length", c.ScanLength, "the most `records` that a scan reads; each number up to it is as likely")
-	fs.StringVar(&c.Distribution, "distribution", c.Distribution, input.Usage(distributions)+" (default "+Zipfian+", "+Latest+" with "+YCSBD+")")
-	fs.StringVar(&c.Zipfian, "zipfian", c.Zipfian, "the `form` of zipfian, latest and scrambled: "+input.Usage(zipfianForms))
+	fs.StringVar(&c.Distribution, "distribution", c.Distribution, cli.Usage(distributions)+" (default "+Zipfian+", "+Latest+" with "+YCSBD+")")
+	fs.StringVar(&c.Zipfian, "zipfian", c.Zipfian, "the `form` of zipfian, latest and scrambled: "+cli.Usage(zipfianForms))
 	fs.Float64Var(&c.Theta, "theta", c.Theta, "the `exponent` of zipfian, latest and scrambled, above 0")
 	fs.Float64Var(&c.HotOps, "hot-ops", c.HotOps, "hotspot: `share` of the operations that go to hot records")
 	fs.Float64Var(&c.HotKeys, "hot-keys", c.HotKeys, "hotspot: `share` of the records that are hot")

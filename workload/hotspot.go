@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // hotspot spreads a share of the operations evenly over the first ranks, and the rest
@@ -23,8 +23,8 @@ func hotspotFlags(c Config) string {
 // records are hot, all operations are on hot records.
 func newHotspot(c Config) (distribution, error) {
 	if err := cmp.Or(
-		input.Want(isShare(c.HotOps), "-hot-ops", c.HotOps, "a share of the operations from 0 to 1, such as 0.8"),
-		input.Want(isShare(c.HotKeys) && c.HotKeys > 0, "-hot-keys", c.HotKeys, "a share of the records above 0, up to 1, such as 0.2"),
+		cli.Want(isShare(c.HotOps), "-hot-ops", c.HotOps, "a share of the operations from 0 to 1, such as 0.8"),
+		cli.Want(isShare(c.HotKeys) && c.HotKeys > 0, "-hot-keys", c.HotKeys, "a share of the records above 0, up to 1, such as 0.2"),
 	); err != nil {
 		return nil, err
 	}

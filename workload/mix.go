@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // The workloads. All but Mix are the core workloads of YCSB ("Benchmarking Cloud Serving
@@ -86,11 +86,11 @@ func newMix(c Config) (mix, error) {
 		m.shares, err = c.ownShares()
 	} else {
 		for _, p := range c.portions() {
-			err = cmp.Or(err, input.Want(*p.share == StandardMix, "-"+p.flag, *p.share, "it only with -workload %s; %s has a fixed mix", Mix, c.Workload))
+			err = cmp.Or(err, cli.Want(*p.share == StandardMix, "-"+p.flag, *p.share, "it only with -workload %s; %s has a fixed mix", Mix, c.Workload))
 		}
 	}
 	scans := c.ScanLength >= 1 && c.ScanLength <= MaxScanLength
-	if err := cmp.Or(err, input.Want(scans, "-scan-length", c.ScanLength, "1 to %d records", MaxScanLength)); err != nil {
+	if err := cmp.Or(err, cli.Want(scans, "-scan-length", c.ScanLength, "1 to %d records", MaxScanLength)); err != nil {
 		return mix{}, err
 	}
 	sum := 0.0
@@ -119,7 +119,7 @@ func (c Config) ownShares() (s shares, err error) {
 			continue
 		}
 		given = true
-		err = cmp.Or(err, input.Want(isShare(*p.share), "-"+p.flag, *p.share, "a share of %s from 0 to 1 with -workload %s, such as 0.7", p.of, Mix))
+		err = cmp.Or(err, cli.Want(isShare(*p.share), "-"+p.flag, *p.share, "a share of %s from 0 to 1 with -workload %s, such as 0.7", p.of, Mix))
 		s[p.kind] = *p.share
 		sum += *p.share
 	}
@@ -127,8 +127,8 @@ func (c Config) ownShares() (s shares, err error) {
 		s[Update] = 0
 	}
 	return s, cmp.Or(err,
-		input.Want(given, "-reads", c.Reads, "a share of reads from 0 to 1 with -workload %s, such as 0.7, or one of another kind", Mix),
-		input.Want(sum <= 1+1e-12, "-workload", Mix, "shares of all kinds that sum to at most 1, not %g", sum))
+		cli.Want(given, "-reads", c.Reads, "a share of reads from 0 to 1 with -workload %s, such as 0.7, or one of another kind", Mix),
+		cli.Want(sum <= 1+1e-12, "-workload", Mix, "shares of all kinds that sum to at most 1, not %g", sum))
 }
 
 // kind returns the kind that a random word selects by its upper 32 bits.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"sync"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // Plan is a configuration that is ready to draw from. It is immutable and safe for
@@ -27,7 +27,7 @@ type Plan struct {
 func New(c Config) (*Plan, error) {
 	m, err := newMix(c)
 	_, l, unknown := c.law()
-	if err := cmp.Or(err, input.Want(c.Records >= 1 && c.Records <= MaxRecords, "-records", c.Records, "1 to %d", uint64(MaxRecords)), unknown); err != nil {
+	if err := cmp.Or(err, cli.Want(c.Records >= 1 && c.Records <= MaxRecords, "-records", c.Records, "1 to %d", uint64(MaxRecords)), unknown); err != nil {
 		return nil, err
 	}
 	d, err := l.new(c)

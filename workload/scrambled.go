@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // items is the number of items of YCSB's ScrambledZipfianGenerator, from which its core
@@ -17,7 +17,7 @@ import (
 const items = 10_000_000_000 + 1
 
 func newScrambled(c Config) (distribution, error) {
-	if err := input.Want(!c.Scramble, "-scramble", c.Scramble, "false with -distribution %s", Scrambled); err != nil {
+	if err := cli.Want(!c.Scramble, "-scramble", c.Scramble, "false with -distribution %s", Scrambled); err != nil {
 		return nil, err
 	}
 	c.Records = items

@@ -1,10 +1,10 @@
 package workload
 
-import "kvlab/metrics/input"
+import "kvlab/internal/cli"
 
 // newSequential returns the shares in the long run.
 func newSequential(c Config) (distribution, error) {
-	return flat{c.Records}, input.Want(!c.Scramble, "-scramble", c.Scramble, "false with -distribution %s", Sequential)
+	return flat{c.Records}, cli.Want(!c.Scramble, "-scramble", c.Scramble, "false with -distribution %s", Sequential)
 }
 
 // fillSequential sets ops to the next records in order, and draws the kinds.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // The two forms of zipfian and latest.
@@ -25,7 +25,7 @@ func zipfianFlags(c Config) string { return fmt.Sprintf(" -theta %g", c.Theta) }
 func newZipfian(c Config) (distribution, error) {
 	form, err := find("-zipfian", c.Zipfian, zipfianForms)
 	ok := c.Theta > 0 && !math.IsInf(c.Theta, 1)
-	if err := cmp.Or(err, input.Want(ok, "-theta", c.Theta, "a number above 0, such as 0.99; for no skew, -distribution %s", Uniform)); err != nil {
+	if err := cmp.Or(err, cli.Want(ok, "-theta", c.Theta, "a number above 0, such as 0.99; for no skew, -distribution %s", Uniform)); err != nil {
 		return nil, err
 	}
 	return form(c.Records, c.Theta), nil

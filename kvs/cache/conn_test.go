@@ -12,14 +12,14 @@ import (
 	"sync"
 	"testing"
 
+	"kvlab/internal/kvstest"
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/cache"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/wiretest"
 )
 
 // engines are those with versions.

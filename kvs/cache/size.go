@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // Size is the memory of a client's cache in bytes. It is the value of a flag. 0 is no cache.
@@ -60,7 +60,7 @@ func (s *Size) String() string {
 // Check returns an error that names the flag if the cache has no room for a value of
 // longest bytes.
 func (s *Size) Check(longest int) error {
-	return input.Want(*s == 0 || uint64(*s) >= ways*EntryBytes(longest), "-cache", s, "at least %d bytes, for %d values of %d bytes", ways*EntryBytes(longest), ways, longest)
+	return cli.Want(*s == 0 || uint64(*s) >= ways*EntryBytes(longest), "-cache", s, "at least %d bytes, for %d values of %d bytes", ways*EntryBytes(longest), ways, longest)
 }
 
 // Open returns an empty Store of the size, for records whose values have at most longest

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 // keyOf is the key of an id: a number, with a prefix, too long a number, one of a zero too

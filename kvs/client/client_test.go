@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
 	"kvlab/workload"
 )

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
@@ -15,7 +16,6 @@ import (
 	"kvlab/kvs/target"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 )
 
 // config is a client's command line.
@@ -114,7 +114,7 @@ func (c *config) aim(flags *node.Flags, given map[string]bool, foreign []driver.
 	if c.Target.Own() {
 		return nil
 	}
-	row, err := input.Find("-target: driver", c.Target.Driver, foreign)
+	row, err := cli.Find("-target: driver", c.Target.Driver, foreign)
 	if err != nil {
 		return err
 	}

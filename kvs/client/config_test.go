@@ -285,7 +285,7 @@ func TestForeignDefaults(t *testing.T) {
 	}
 }
 
-// A plain program says what only kvs/rivals' has, and does not run.
+// A plain program says what only extra/rivals' has, and does not run.
 func TestRival(t *testing.T) {
 	program := Program(driver.Rival("etcd"))
 	var stdout, stderr strings.Builder
@@ -296,7 +296,7 @@ func TestRival(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout.String()), &values); err != nil || !strings.Contains(values[metrics.RivalValue], "etcd") {
 		t.Errorf("settings %v, %v; want what the program lacks", values, err)
 	}
-	if status := program.Main([]string{"-target", "etcd"}, strings.NewReader(""), &stdout, &stderr); status != 2 || !strings.Contains(stderr.String(), "only kvs/rivals' kvsclient has it") {
+	if status := program.Main([]string{"-target", "etcd"}, strings.NewReader(""), &stdout, &stderr); status != 2 || !strings.Contains(stderr.String(), "only extra/rivals' kvsclient has it") {
 		t.Errorf("status %d, %q", status, &stderr)
 	}
 }

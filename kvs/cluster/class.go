@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/extra/grade"
+	results "kvlab/extra/grade/pages"
+	"kvlab/internal/cli"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
-	"kvlab/kvs/experiment/class"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/metrics/input"
-	results "kvlab/plots/class"
 )
 
 // planClass completes the plan by the entries of the command line's class file. Those that
@@ -45,7 +45,7 @@ func (s *series) planClass(ctx context.Context) error {
 			return err
 		case err != nil:
 			why := strings.TrimPrefix(format.OneLine(errors.Unwrap(err).Error()), "--target: ") // without the entry's name,
-			words, _ := input.SplitWords(e.Args)
+			words, _ := cli.SplitWords(e.Args)
 			if path := metrics.SourceOf(words).Path(); path != "" {
 				why = strings.TrimPrefix(why, words[0]+": ") // and without its path, which students would see
 			}
@@ -66,7 +66,7 @@ func (s *series) planClass(ctx context.Context) error {
 	if broken := graded.Entries[len(graded.Entries)-1].Broken; broken != "" && s.cfg.Trials.CheckOne != "" {
 		return fmt.Errorf("%s does not build: %s", s.cfg.Trials.CheckOne, broken)
 	}
-	s.plan = class.Planned(s.plan, graded)
+	s.plan = grade.Planned(s.plan, graded)
 	return nil
 }
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/extra/grade"
 	"kvlab/kvs/cluster/trial"
-	"kvlab/kvs/experiment/class"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -81,7 +81,7 @@ func TestGradedClass(t *testing.T) {
 	if err := readRuns(trial.Folder(filepath.Join(tr.out, "latest")), trials); err != nil {
 		t.Fatal(err)
 	}
-	text, _ := json.Marshal(class.Decide(plan, trials))
+	text, _ := json.Marshal(grade.Decide(plan, trials))
 	if err := json.Unmarshal(text, &want); err != nil || !reflect.DeepEqual(s, want) || s.Rounds != 1 || !strings.HasPrefix(s.Ended, "the budget of 0 minutes") || len(s.Entries) != 4 {
 		t.Errorf("%+v, want %+v (%v)", s, want, err)
 	}
@@ -229,7 +229,7 @@ func TestKilledClass(t *testing.T) {
 			t.Errorf("trial %d is %d, of %s in round %d", i+1, trial.Number, trial.Point, trial.Round)
 		}
 	}
-	want, _ := json.MarshalIndent(class.Decide(plan, trials), "", "  ")
+	want, _ := json.MarshalIndent(grade.Decide(plan, trials), "", "  ")
 	if got, err := os.ReadFile(filepath.Join(latest, metrics.StandingsFile)); err != nil || string(got) != string(want)+"\n" {
 		t.Errorf("standings %s, want %s (%v)", got, want, err)
 	}

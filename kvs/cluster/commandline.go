@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/target"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 )
 
 // argsText holds what of a command line becomes a plan.Spec until all words are seen.
@@ -78,7 +78,7 @@ func nearestCommand(word string) string {
 	for _, c := range commands {
 		words = append(words, c.word)
 	}
-	return input.DidYouMean(word, "", words)
+	return cli.DidYouMean(word, "", words)
 }
 
 // asFlags rewrites a command line that begins with one of the commands to flags.
@@ -125,13 +125,13 @@ func (t *argsText) parse(fs *flag.FlagSet, args []string) error {
 				return flag.ErrHelp
 			}
 			if err != nil {
-				if _, unknown := input.UnknownFlag(err, fs, "--"); unknown != nil {
+				if _, unknown := cli.UnknownFlag(err, fs, "--"); unknown != nil {
 					err = unknown
 				}
 				if strings.HasPrefix(err.Error(), "flag needs an argument") { // only the last word may
 					err = fmt.Errorf("%s needs a value", args[len(args)-1])
 				}
-				return fmt.Errorf("%w (see --help)", input.WrongValue(err, fs))
+				return fmt.Errorf("%w (see --help)", cli.WrongValue(err, fs))
 			}
 			if args = fs.Args(); len(args) == 0 {
 				break
@@ -172,7 +172,7 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	for i, word := range t.words {
 		switch {
 		case strings.HasSuffix(word, ".toml") || strings.Contains(word, "://") || slices.Contains(target.Shipped(), word):
-			return fmt.Errorf("%s %q: want --target %s to measure that store; the form is [servers [clients [server-args [client-args]]]]", wordNames[min(i, 3)], input.HidePassword(word), input.HidePassword(word))
+			return fmt.Errorf("%s %q: want --target %s to measure that store; the form is [servers [clients [server-args [client-args]]]]", wordNames[min(i, 3)], cli.HidePassword(word), cli.HidePassword(word))
 		case i == len(wordNames):
 			return fmt.Errorf("unexpected word %q: the form is [servers [clients [server-args [client-args]]]], each args in one quoted string", word)
 		case i < 2:
@@ -190,7 +190,7 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	}
 	for i, args := range []*[]string{&s.ServerArgs, &s.ClientArgs} {
 		name := wordNames[2+i]
-		words, err := input.SplitWords(*texts[i])
+		words, err := cli.SplitWords(*texts[i])
 		if err != nil {
 			return fmt.Errorf("--%s %q: %w", name, *texts[i], err)
 		}

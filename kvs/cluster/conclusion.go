@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"kvlab/extra/serve/index"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/verdict"
@@ -16,7 +17,6 @@ import (
 	"kvlab/metrics/format"
 	"kvlab/plots"
 	"kvlab/plots/compare"
-	"kvlab/plots/index"
 )
 
 // conclude prints the result of a run of one trial, the verdict last.

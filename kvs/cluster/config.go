@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
+	"kvlab/extra/grade"
+	"kvlab/extra/study"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
-	"kvlab/kvs/experiment/class"
-	"kvlab/kvs/experiment/study"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
@@ -60,7 +60,7 @@ type Trials struct {
 	Resume        string           // the folder of a sweep to continue
 	Curve         experiment.Curve // the rates of --curve, the objective of --slo
 	Studies       []study.File     // of --study
-	Class         *class.File      // of --class; nil for none
+	Class         *grade.File      // of --class; nil for none
 	CheckOne      string           // a folder that is checked in place of the class's entries; "" for none
 	Only          string           // the entry of the class that is measured beside the reference; "" for all
 }
@@ -124,7 +124,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	})
 	fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure all of them; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) (err error) {
 		cfg.NoCeiling = true
-		cfg.Trials.Class, err = class.Read(text)
+		cfg.Trials.Class, err = grade.Read(text)
 		return err
 	})
 	fs.StringVar(&cfg.Trials.Only, "only", "", "with --class: measure this `entry` and the reference alone, such as a store that was submitted again")

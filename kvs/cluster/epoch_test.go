@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/cluster/fakenode"
+	"kvlab/internal/fakenode"
 )
 
 // A wall clock that is set by an hour in the window changes nothing, and the run reports it.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/metrics/format"
-	"kvlab/metrics/input"
 )
 
 //go:embed usage.txt
@@ -59,7 +59,7 @@ func printUsage(fs *flag.FlagSet, topic string, w io.Writer) error {
 		fmt.Fprintf(w, "%s\n--help TOPIC     one of %s\n--help all       every flag, and more examples\n%s", usageText, strings.Join(names[1:], ", "), statusLine[1:])
 		return nil
 	case !slices.Contains(names, topic):
-		return fmt.Errorf("--help %s: want %s%s", topic, strings.Join(names, ", "), input.DidYouMean(topic, "", names))
+		return fmt.Errorf("--help %s: want %s%s", topic, strings.Join(names, ", "), cli.DidYouMean(topic, "", names))
 	}
 	usage, _, _ := strings.Cut(usageText, "\nwhere")
 	if i := slices.Index(names, topic); i > 0 {

@@ -24,13 +24,13 @@ import (
 	"path/filepath"
 	"sync"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
+	"kvlab/internal/cli"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/metrics/build"
-	"kvlab/metrics/input"
 	"kvlab/plots"
 	"kvlab/plots/compare"
 )
@@ -79,7 +79,7 @@ func New(root, bin string, stdout, stderr io.Writer) *Launcher {
 // no process. ExitStatus interprets the error.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
 	l.progress = newProgress(l.Stderr)
-	args, l.passwords = input.HidePasswords(args)
+	args, l.passwords = cli.HidePasswords(args)
 	l.takePasswords()
 	err := l.run(ctx, args)
 	if exit := (*exitError)(nil); err != nil && !(errors.As(err, &exit) && exit.shown) {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/cluster/fakenode"
+	"kvlab/internal/fakenode"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"

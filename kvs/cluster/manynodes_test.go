@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/cluster/fakenode"
+	"kvlab/internal/fakenode"
 	"kvlab/kvs/cluster/trial"
 )
 

@@ -3,7 +3,7 @@ package cluster
 import (
 	"testing"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
 )
 
 // An open store is told of where others than this machine's processes reach it.

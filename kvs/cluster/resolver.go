@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
@@ -21,7 +22,6 @@ import (
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/metrics/input"
 )
 
 // configuration is what a trial runs.
@@ -74,7 +74,7 @@ type resolver struct {
 	cfg      Config   // of all trials
 	nodes    []nodes.Node
 	builds   remote.Builds                 // of other commits and of targets
-	rivals   func() (plan.Programs, error) // of kvs/rivals, built once
+	rivals   func() (plan.Programs, error) // of extra/rivals, built once
 	resolved map[string]configuration      // by spec
 }
 
@@ -210,7 +210,7 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 		return err
 	}
 	at.cfg.Hosted, at.open = !t.Own(), t.Open()
-	if at.password = t.Settings["password"]; input.HiddenPassword(at.password) == at.password {
+	if at.password = t.Settings["password"]; cli.HiddenPassword(at.password) == at.password {
 		if at.password = r.launcher.passwords[at.password]; at.password == "" {
 			return errors.New("records hide the password: want it in place of " + t.Settings["password"])
 		}
@@ -258,11 +258,11 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 // targetFlag is the flag of both programs that names what is measured.
 const targetFlag = "target"
 
-// buildRivals gives a configuration the programs of kvs/rivals, which have what its own
+// buildRivals gives a configuration the programs of extra/rivals, which have what its own
 // lack.
 func (r *resolver) buildRivals(ctx context.Context, at *configuration, rival string, from metrics.Source) (err error) {
 	if from.Kind != "" {
-		return fmt.Errorf("%s: kvs/rivals' programs have it, which are of this checkout: want no %s%s", rival, from.Kind, from.Rev)
+		return fmt.Errorf("%s: extra/rivals' programs have it, which are of this checkout: want no %s%s", rival, from.Kind, from.Rev)
 	}
 	rivals, err := r.rivals()
 	if err == nil {

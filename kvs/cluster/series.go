@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/extra/grade"
+	"kvlab/extra/study"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
-	"kvlab/kvs/experiment/class"
-	"kvlab/kvs/experiment/study"
 	"kvlab/kvs/node"
 	"kvlab/kvs/target"
 	"kvlab/kvs/verdict"
@@ -185,7 +185,7 @@ func (s *series) experiment() experiment.Experiment {
 	case s.plan.Study != nil:
 		return study.Experiment{Sweep: sweep, Length: length}
 	case s.plan.Class != nil:
-		return class.Experiment{Sweep: sweep, Length: length}
+		return grade.Experiment{Sweep: sweep, Length: length}
 	}
 	return sweep
 }
@@ -375,7 +375,7 @@ func (s *series) explainResume(done []metrics.Trial) {
 
 // answer is the answer of a sweep's trials; of a comparison, the ratio is its headline.
 func (s *series) answer(done []metrics.Trial) verdict.Answer {
-	if e, ok := s.kind.(class.Experiment); ok {
+	if e, ok := s.kind.(grade.Experiment); ok {
 		return e.Answer(done)
 	}
 	if c, ok := s.kind.(experiment.Curve); ok {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/cluster/fakenode"
+	"kvlab/internal/fakenode"
 	"kvlab/metrics/format"
 	"kvlab/plots"
 )

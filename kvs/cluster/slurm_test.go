@@ -77,7 +77,7 @@ func (r *slurmRun) checkNodesGone(t *testing.T) {
 func TestSlurm(t *testing.T) {
 	t.Parallel()
 	cluster := startSlurm(t)
-	programs := buildPrograms(t, "kvlab/kvs/cluster/kvscluster")
+	programs := buildPrograms(t, "kvlab/cmd/kvscluster")
 	kvscluster := filepath.Join(filepath.Dir(programs[metrics.Server]), "kvscluster")
 	const nodes, others = "node[0-2]", "node[3-4]"
 

@@ -174,7 +174,7 @@ func buildPrograms(t *testing.T, further ...string) map[metrics.Role]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bin")
 	id := fmt.Sprintf("-w -buildid=test-%d-%d", os.Getpid(), time.Now().UnixNano())
-	args := []string{"build", "-buildvcs=false", "-pgo=off", "-ldflags", id, "-o", dir + "/", "kvlab/kvs/server/kvsserver", "kvlab/kvs/client/kvsclient"}
+	args := []string{"build", "-buildvcs=false", "-pgo=off", "-ldflags", id, "-o", dir + "/", "kvlab/cmd/kvsserver", "kvlab/cmd/kvsclient"}
 	cmd := exec.Command("go", append(args, further...)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as run-cluster.sh builds
 	if out, err := cmd.CombinedOutput(); err != nil {

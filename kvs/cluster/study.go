@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
+	"kvlab/extra/study"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
-	"kvlab/kvs/experiment/study"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )

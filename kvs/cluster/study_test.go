@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/experiment/study"
+	"kvlab/extra/study"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )

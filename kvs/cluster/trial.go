@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/remote"

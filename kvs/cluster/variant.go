@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 )
 
 // applyVariant overlays the settings of a variant of an A/B comparison on a spec. text has
@@ -19,7 +19,7 @@ import (
 // has only flags that define what runs: all variants run on the same nodes and equally
 // often.
 func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec, from metrics.Source, err error) {
-	words, err := input.SplitWords(text)
+	words, err := cli.SplitWords(text)
 	if err != nil {
 		return s, from, err
 	}

@@ -309,13 +309,13 @@ func TestABCommitThatDoesNotBuild(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	tr := newTrial(t)
 	tr.Root = commitRepository(t)
-	broken := filepath.Join(tr.Root, "kvs/client/kvsclient/main.go")
+	broken := filepath.Join(tr.Root, "cmd/kvsclient/main.go")
 	if err := os.WriteFile(broken, []byte("package main\n\nfunc main() { nothing() }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	gitSays(t, tr.Root, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-a", "-m", "broken")
 	err := tr.compared(context.Background(), "--ab", "commit:HEAD", "")
-	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "--ab, variant A: commit:HEAD: build: kvs/client/kvsclient/main.go:3:15: undefined: nothing") || strings.Contains(err.Error(), "\n") {
+	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "--ab, variant A: commit:HEAD: build: cmd/kvsclient/main.go:3:15: undefined: nothing") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
 }

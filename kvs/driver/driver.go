@@ -12,12 +12,12 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs"
 	"kvlab/kvs/cache"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 )
 
 // Driver connects a client to its servers, Options.Addresses, which it numbers from
@@ -140,13 +140,13 @@ type Row struct {
 
 	Router string // decides which server owns a key; "": -router does
 	Batch  int    // the default of -batch, for servers that answer large calls slowly; 0: the client's
-	Rival  bool   // only the programs of kvs/rivals have it: a plain one does not open it
+	Rival  bool   // only the programs of extra/rivals have it: a plain one does not open it
 }
 
 // Null is what a server without a store has: one value for every key.
 type Null = engine.Null
 
-// Rival is the row of a plain program for a driver of kvs/rivals.
+// Rival is the row of a plain program for a driver of extra/rivals.
 func Rival(name string) Row {
 	return Row{Name: name, Check: func(Options, Use) error { return nil }, Rival: true}
 }
@@ -164,7 +164,7 @@ var own = []Row{{Name: TCP, Check: checkNetwork, Open: openNetwork}, {Name: InPr
 
 // find returns the options' driver.
 func (o Options) find() (Row, error) {
-	return input.Find("-transport", o.Transport, slices.Concat(own, o.Foreign))
+	return cli.Find("-transport", o.Transport, slices.Concat(own, o.Foreign))
 }
 
 // Addresses are those of the servers.
@@ -193,9 +193,9 @@ func (o Options) Validate(u Use) error {
 	}
 	a := o.Addresses()
 	return cmp.Or(
-		input.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
+		cli.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
 		wire.CheckCodec(o.Codec, o.features()), wire.CheckSocketBuffer(o.SocketBuffer), r.Check(o, u),
-		input.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
+		cli.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
 }
 
 // Open returns the driver that valid options name. It does not connect.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/cache"
 	"kvlab/kvs/driver"
@@ -17,7 +18,6 @@ import (
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/wiretest"
 )
 
 // serve starts a server over an engine, and returns its address.

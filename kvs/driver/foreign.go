@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs"
 	"kvlab/kvs/wire"
-	"kvlab/metrics/input"
 )
 
 // CheckForeign is the part of a Row's Check that foreign stores share: it refuses flags that
@@ -25,7 +25,7 @@ import (
 // among the driver's.
 func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string) error {
 	alone := func(flag string, is any, unset bool) error {
-		return input.Want(unset, flag, is, "the default: only kvlab's own servers understand it, and %s is none", o.Transport)
+		return cli.Want(unset, flag, is, "the default: only kvlab's own servers understand it, and %s is none", o.Transport)
 	}
 	err := cmp.Or(alone("-retry", o.Retry, !o.Retry), alone("-dedup", o.Dedup, !o.Dedup), alone("-crc", o.CRC, !o.CRC), alone("-cache", &o.Cached, o.Cached == 0),
 		alone("-codec", o.Codec, o.Codec == wire.Codecs[0]))
@@ -41,7 +41,7 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 		switch value := o.Settings[name]; {
 		case !slices.Contains(settings, name):
 			return fmt.Errorf("setting %s: %s has none of this name%s; want %s",
-				name, o.Transport, input.DidYouMean(name, "", settings), cmp.Or(strings.Join(settings, ", "), "none"))
+				name, o.Transport, cli.DidYouMean(name, "", settings), cmp.Or(strings.Join(settings, ", "), "none"))
 		case name == "tls" && value != "on" && value != "off":
 			return fmt.Errorf("setting tls: want on or off, not %q", value)
 		case name == CountsSetting && value != NoCounts:

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs"
 	"kvlab/kvs/engine/slab"
-	"kvlab/metrics/input"
 )
 
 // Options configure an engine. An engine in memory ignores all but the first.
@@ -28,12 +28,12 @@ type Row struct {
 	Lacks       []kvs.Kind // it cannot execute these kinds
 	Versions    bool       // it stamps a version on every value: see kvs.Reply.FoundVersion
 	Syncs       []Sync     // those that an engine on disk keeps, the default first; nil of one in memory
-	Rival       bool       // only the programs of kvs/rivals have it: a plain one does not open it
+	Rival       bool       // only the programs of extra/rivals have it: a plain one does not open it
 
 	Open func(Options) (kvs.Engine, error) // returns an engine, which is a kvs.Durable if it has Syncs
 }
 
-// Rival is the row of a plain program for an engine of kvs/rivals.
+// Rival is the row of a plain program for an engine of extra/rivals.
 func Rival(name, description string) Row {
 	return Row{Name: name, Description: description, Rival: true}
 }
@@ -101,12 +101,12 @@ var Names = func() (names []string) {
 }()
 
 // Usage lists all engines for the help of a flag, and those that only a program has.
-func Usage(more ...Row) string { return input.Usage(slices.Concat(rows, more)) }
+func Usage(more ...Row) string { return cli.Usage(slices.Concat(rows, more)) }
 
 // Find returns the row of a name, among all engines and those that only a program has. The
 // error names the flag.
 func Find(name string, more ...Row) (Row, error) {
-	return input.Find("-engine", name, slices.Concat(rows, more))
+	return cli.Find("-engine", name, slices.Concat(rows, more))
 }
 
 // Open returns an empty engine. If it is an io.Closer, the caller closes it.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine/enginetest"
-	"kvlab/kvs/kvstest"
 )
 
 // Every engine passes the suite. Package slab has its own suite, whose engines populate no

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // Sync says what an engine on disk promises of a write that a server has acknowledged.
@@ -34,7 +34,7 @@ func (p promise) Label() (name, description string) { return string(p.sync), p.t
 
 // String is the sync with its promise.
 func (s Sync) String() string {
-	p, err := input.Find("-sync", string(s), promises)
+	p, err := cli.Find("-sync", string(s), promises)
 	if err != nil {
 		return string(s)
 	}
@@ -42,11 +42,11 @@ func (s Sync) String() string {
 }
 
 // SyncUsage lists the promises for the help of a flag.
-func SyncUsage() string { return input.Usage(promises) }
+func SyncUsage() string { return cli.Usage(promises) }
 
 // CheckSync returns an error unless the engine keeps the promise.
 func (r Row) CheckSync(sync Sync) error {
-	if _, err := input.Find("-sync", string(sync), promises); err != nil {
+	if _, err := cli.Find("-sync", string(sync), promises); err != nil {
 		return err
 	}
 	var keeps []string

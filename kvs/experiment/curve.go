@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
-	"kvlab/metrics/input"
 )
 
 // Curve measures latency against throughput. Closed loops measure the peak, then open
@@ -34,7 +34,7 @@ func ParseRates(text string) ([]string, error) {
 	rates := strings.Split(text, ",")
 	for i, rate := range rates {
 		number, share := strings.CutSuffix(rate, "%")
-		n, ok := input.ParseCount(number)
+		n, ok := cli.ParseCount(number)
 		if !ok || share && strings.ContainsAny(number, "kMG") {
 			return nil, errors.New("want rates in ops/s or in percent of the peak, as in 100k,200k,300k or 20%,50%,80%")
 		}
@@ -115,7 +115,7 @@ func (c Curve) spec(rate string, peak float64) Spec {
 		return Spec{Name: curve.Peak, Args: fmt.Sprintf("--secs %d", c.PeakSecs)}
 	}
 	if number, share := strings.CutSuffix(rate, "%"); share {
-		n, _ := input.ParseCount(number) // ParseRates has seen it
+		n, _ := cli.ParseCount(number) // ParseRates has seen it
 		rate = formatRate(n / 100 * peak)
 	}
 	return Spec{Name: "rate=" + rate, Args: "--client-args '-rate " + rate + "'"}

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs"
 	"kvlab/kvs/cache"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine/enginetest"
-	"kvlab/kvs/wire/faultproxy"
 	"kvlab/metrics"
 	"kvlab/workload"
 )

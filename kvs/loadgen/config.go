@@ -14,11 +14,11 @@ import (
 	"math"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 	"kvlab/workload"
 	"kvlab/workload/size"
 )
@@ -94,25 +94,25 @@ const longestID = 20
 // Validate returns an error that names the first wrong flag and its right form.
 func (c Config) Validate() error {
 	if err := cmp.Or(
-		input.Want(c.Clients >= 1 && c.Clients <= maxWorkers, "-clients", c.Clients, "1 to %d", maxWorkers),
-		input.Want(c.Index >= 0 && c.Index < c.Clients, "-client", c.Index, "0 to %d, one less than -clients", c.Clients-1),
-		input.Want(c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, "1 to %d", maxWorkers),
-		input.Want(c.Connections >= 0 && c.Connections <= c.Workers, "-connections", c.Connections, "1 to %d (-workers), or 0 for what suits -batch", c.Workers),
-		input.Want(c.Batch >= 1, "-batch", c.Batch, "at least 1 operation per call"),
-		input.Want(c.BatchBytes >= 0 && (c.BatchBytes == 0 || !c.AutoBatch), "-batch-bytes", c.BatchBytes, "0 or more, and not with -batch auto"),
-		input.Want(c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"),
-		input.Want(!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"),
-		input.Want(c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, "1 to %d rounds", maxInFlight),
+		cli.Want(c.Clients >= 1 && c.Clients <= maxWorkers, "-clients", c.Clients, "1 to %d", maxWorkers),
+		cli.Want(c.Index >= 0 && c.Index < c.Clients, "-client", c.Index, "0 to %d, one less than -clients", c.Clients-1),
+		cli.Want(c.Workers >= 1 && c.Workers <= maxWorkers, "-workers", c.Workers, "1 to %d", maxWorkers),
+		cli.Want(c.Connections >= 0 && c.Connections <= c.Workers, "-connections", c.Connections, "1 to %d (-workers), or 0 for what suits -batch", c.Workers),
+		cli.Want(c.Batch >= 1, "-batch", c.Batch, "at least 1 operation per call"),
+		cli.Want(c.BatchBytes >= 0 && (c.BatchBytes == 0 || !c.AutoBatch), "-batch-bytes", c.BatchBytes, "0 or more, and not with -batch auto"),
+		cli.Want(c.AutoBatch || c.TargetLatency == 0, "-target-latency", c.TargetLatency, "it only with -batch auto"),
+		cli.Want(!c.AutoBatch || c.TargetLatency > 0, "-target-latency", c.TargetLatency, "more than 0, such as 1ms"),
+		cli.Want(c.InFlight >= 1 && c.InFlight <= maxInFlight, "-inflight", c.InFlight, "1 to %d rounds", maxInFlight),
 		c.ValueSize.CheckValues(),
 		c.KeySize.CheckKeys(),
-		input.Want(len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, "at most %d bytes", kvs.MaxKeyLen-longestID),
-		input.Want(!c.Repeat || !c.AutoBatch && !c.Rate.Open() && c.Cached == 0, "-repeat", c.Repeat, "neither -batch auto nor -rate nor -cache with it"),
-		input.Want(c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"),
-		input.Want(c.Rate.OpsPerS <= maxRate, "-rate", c.Rate, "at most %.0f operations per second", maxRate),
-		input.Want(c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"),
-		input.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls under way"),
-		input.Want(c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"),
-		input.Want(c.Window > 0, "-secs", c.Window, "more than 0 seconds"),
+		cli.Want(len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, "at most %d bytes", kvs.MaxKeyLen-longestID),
+		cli.Want(!c.Repeat || !c.AutoBatch && !c.Rate.Open() && c.Cached == 0, "-repeat", c.Repeat, "neither -batch auto nor -rate nor -cache with it"),
+		cli.Want(c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"),
+		cli.Want(c.Rate.OpsPerS <= maxRate, "-rate", c.Rate, "at most %.0f operations per second", maxRate),
+		cli.Want(c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"),
+		cli.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls under way"),
+		cli.Want(c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"),
+		cli.Want(c.Window > 0, "-secs", c.Window, "more than 0 seconds"),
 	); err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/wire/faultproxy"
 	"kvlab/metrics"
 	"kvlab/workload"
 	"kvlab/workload/size"

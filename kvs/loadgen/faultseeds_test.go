@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/faultproxy"
 )
 
 // TestFaultSeeds strikes each kind of fault, in both directions, at a random byte from

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs"
 	"kvlab/kvs/cache"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/wire/faultproxy"
 	"kvlab/metrics"
 	"kvlab/workload"
 )

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/verdict"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
 	"kvlab/workload"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 	"kvlab/workload"
 )
 
@@ -198,7 +198,7 @@ func (r Rate) Open() bool { return r != Rate{} }
 // or a share in per cent: "200000", "200k", "1.5M", "70%".
 func (r *Rate) Set(text string) error {
 	number, share := strings.CutSuffix(text, "%")
-	n, ok := input.ParseCount(number)
+	n, ok := cli.ParseCount(number)
 	if !ok || share && strings.ContainsAny(number, "kMG") {
 		return errors.New("want operations per second of all clients together, such as 200k, or a share of the measured peak, such as 70%")
 	}

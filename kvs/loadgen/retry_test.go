@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs"
 	"kvlab/kvs/cache"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/faultproxy"
 	"kvlab/metrics"
 )
 

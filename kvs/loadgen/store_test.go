@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/wiretest"
 )
 
 func TestMain(m *testing.M) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/certs"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 )
 
 // Flags are a program's flags, each with its class. The comments name those that all
@@ -23,7 +23,7 @@ type Flags struct {
 	cpuProfile  string        // -cpuprofile: for go tool pprof
 	trace       string        // -trace: for go tool trace
 
-	// Rival is what the arguments ask for and only the programs of kvs/rivals have; "" is
+	// Rival is what the arguments ask for and only the programs of extra/rivals have; "" is
 	// nothing. A check of Parse sets it.
 	Rival string
 
@@ -70,13 +70,13 @@ func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func()
 		return helpError(f.usageText())
 	}
 	if err != nil {
-		if name, unknown := input.UnknownFlag(err, f.FlagSet, "-"); unknown != nil {
+		if name, unknown := cli.UnknownFlag(err, f.FlagSet, "-"); unknown != nil {
 			err = unknown
 			if right, ok := aliases[name]; ok {
 				err = fmt.Errorf("-%s: unknown flag; use %s", name, right)
 			}
 		}
-		return UsageError{fmt.Errorf("%w (-help lists the flags)", input.WrongValue(err, f.FlagSet))}
+		return UsageError{fmt.Errorf("%w (-help lists the flags)", cli.WrongValue(err, f.FlagSet))}
 	}
 	if f.NArg() > 0 {
 		return UsageError{fmt.Errorf("unexpected argument %q: every setting is a flag, -name value (-help lists them)", f.Arg(0))}
@@ -92,7 +92,7 @@ func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func()
 // check returns an error that names the first wrong common flag and its right form.
 func (f *Flags) check() error {
 	every := f.sampleEvery
-	return cmp.Or(f.tls.Validate(), input.Want(every == 0 || every >= shortestSampling && every <= reportEvery,
+	return cmp.Or(f.tls.Validate(), cli.Want(every == 0 || every >= shortestSampling && every <= reportEvery,
 		"-sample-every", every, "%s to %s, or 0", shortestSampling, reportEvery))
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
-	"kvlab/kvs/node/tune"
+	"kvlab/extra/tune"
 	"kvlab/metrics"
 	"kvlab/metrics/usage"
 )

@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/certs"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 )
 
 // errControllerGone is the cause with which a closed standard input cancels a node's
@@ -125,7 +125,7 @@ func Revealed(settings map[string]string, password string) map[string]string {
 	case is != "" && password != "":
 		settings = maps.Clone(settings)
 		settings["password"] = password
-	case is == input.TokenPassword: // without a launcher the store has none
+	case is == cli.TokenPassword: // without a launcher the store has none
 		settings = maps.Clone(settings)
 		delete(settings, "password")
 	}

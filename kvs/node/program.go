@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"kvlab/kvs/node/tune"
+	"kvlab/extra/tune"
+	"kvlab/internal/cli"
 	"kvlab/metrics"
 	"kvlab/metrics/build"
-	"kvlab/metrics/input"
 )
 
 // UsageError marks an error as the command line's: exit status 2.
@@ -120,7 +120,7 @@ func (p Program) Main(args []string, stdin io.Reader, stdout, stderr io.Writer) 
 		return 0
 	}
 	if sent := (sentError{}); !errors.As(err, &sent) {
-		fmt.Fprintf(stderr, "%s: %s\n", p.Name, input.HidePassword(err.Error()))
+		fmt.Fprintf(stderr, "%s: %s\n", p.Name, cli.HidePassword(err.Error()))
 	}
 	var usage UsageError
 	if errors.As(err, &usage) {
@@ -162,7 +162,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 			node.clock = runClockOf(*start.Clock)
 		}
 		node.trust, node.contain, node.password = start.Trust, start.Contain, start.Password
-		if start.Password == input.TokenPassword {
+		if start.Password == cli.TokenPassword {
 			node.password = start.Token
 		}
 		err = p.run(ctx, node, start.Args, start.Token)
@@ -174,7 +174,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 		var usage UsageError
 		var peer PeerError
 		errors.As(err, &peer)
-		if node.Send(Event{Event: Error, Text: input.HidePassword(err.Error()), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost, Ended: ctx.Err() != nil}) == nil {
+		if node.Send(Event{Event: Error, Text: cli.HidePassword(err.Error()), Usage: errors.As(err, &usage), Peer: peer.Node, Lost: peer.Lost, Ended: ctx.Err() != nil}) == nil {
 			return sentError{err}
 		}
 	}
@@ -183,7 +183,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 
 // run parses args and does their work, with the profiles that they ask for.
 func (p Program) run(ctx context.Context, node *Node, args []string, token string) (err error) {
-	args, passwords := input.HidePasswords(args) // of a command line that a user types
+	args, passwords := cli.HidePasswords(args) // of a command line that a user types
 	for _, password := range passwords {
 		node.password = password
 	}
@@ -192,7 +192,7 @@ func (p Program) run(ctx context.Context, node *Node, args []string, token strin
 		return err
 	}
 	if flags.Rival != "" {
-		return UsageError{fmt.Errorf("%s: only kvs/rivals' %s has it, which run-cluster.sh builds, or go build -C kvs/rivals -o ../../bin/rivals/ ./... does", flags.Rival, p.Name)}
+		return UsageError{fmt.Errorf("%s: only extra/rivals' %s has it, which run-cluster.sh builds, or go build -C extra/rivals -o ../../bin/rivals/ ./... does", flags.Rival, p.Name)}
 	}
 	if name := flags.Lookup("node"); name != nil {
 		node.name = name.Value.String()

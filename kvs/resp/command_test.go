@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"kvlab/kvs/kvstest"
+	"kvlab/internal/kvstest"
 	"kvlab/kvs/resp"
 )
 

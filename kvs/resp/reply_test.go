@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/resp"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/kvs/kvstest"
+	"kvlab/internal/kvstest"
 	"kvlab/kvs/route"
 )
 

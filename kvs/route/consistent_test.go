@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"kvlab/kvs/kvstest"
+	"kvlab/internal/kvstest"
 	"kvlab/kvs/route"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // Router maps keys to n servers. It is immutable, safe for concurrent use, and the same
@@ -36,10 +36,10 @@ var routers = []row{
 }
 
 // Names are the routers' names, the default first.
-var Names = input.Names(routers)
+var Names = cli.Names(routers)
 
 // Usage lists all routers for the help of a flag.
-func Usage() string { return input.Usage(routers) }
+func Usage() string { return cli.Usage(routers) }
 
 // New returns the named router, or an error that names the flag. The router may use
 // known, which may be nil.
@@ -58,7 +58,7 @@ func New(name string, servers int, known Popularity) (Router, error) {
 		}
 		return r, nil
 	}
-	r, err := input.Find("-router", name, routers)
+	r, err := cli.Find("-router", name, routers)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/route"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/route"
 )
 

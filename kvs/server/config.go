@@ -11,13 +11,13 @@ import (
 	"strconv"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/target"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 )
 
 // config configures a server. The comments name the flags.
@@ -63,7 +63,7 @@ func parse(args []string, foreign []driver.Row, engines ...engine.Row) (config, 
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage(engines...))
-	flags.StringVar(&c.Model, "model", models[0].name, "the execution model, which goroutine executes a call: "+input.Usage(models))
+	flags.StringVar(&c.Model, "model", models[0].name, "the execution model, which goroutine executes a call: "+cli.Usage(models))
 	c.defineDisk(flags)
 	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
@@ -95,7 +95,7 @@ func (c *config) onPort(port string) error {
 	}
 	c.Listen = net.JoinHostPort(host, port)
 	_, err = net.LookupPort("tcp", port)
-	return input.Want(err == nil, "-port", strconv.Quote(port), "0 to 65535")
+	return cli.Want(err == nil, "-port", strconv.Quote(port), "0 to 65535")
 }
 
 // hostFlags are the flags that a foreign store's host has; the others are kvlab's own
@@ -107,7 +107,7 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 	if c.Target.Own() {
 		return nil
 	}
-	if c.store, err = input.Find("-target: driver", c.Target.Driver, foreign); err != nil {
+	if c.store, err = cli.Find("-target: driver", c.Target.Driver, foreign); err != nil {
 		return err
 	}
 	if c.store.Rival {
@@ -124,8 +124,8 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 		return fmt.Errorf("-engine %s: kvlab has no server that speaks as %s does and has no store", engine.NullName, c.store.Name)
 	}
 	if n := len(c.Target.Servers); n > 0 && err == nil {
-		err = cmp.Or(input.Want(c.Servers == 0 || c.Servers == n, "-servers", c.Servers, "%d, the number of addresses in -target", n),
-			input.Want(c.Server < n, "-server", c.Server, "less than %d, the number of addresses in -target", n))
+		err = cmp.Or(cli.Want(c.Servers == 0 || c.Servers == n, "-servers", c.Servers, "%d, the number of addresses in -target", n),
+			cli.Want(c.Server < n, "-server", c.Server, "less than %d, the number of addresses in -target", n))
 	}
 	return err
 }
@@ -165,8 +165,8 @@ func (c *config) findEngine(flags *node.Flags) error {
 		c.Sync = row.Syncs[0]
 	}
 	return cmp.Or(row.CheckSync(c.Sync),
-		input.Want(c.Dir != "" || !c.Reopen, "-reopen", c.Reopen, "a -dir with the stores"),
-		input.Want(c.Inject == "", "-inject", c.Inject, "an engine in memory, which -engine %s is not", row.Name))
+		cli.Want(c.Dir != "" || !c.Reopen, "-reopen", c.Reopen, "a -dir with the stores"),
+		cli.Want(c.Inject == "", "-inject", c.Inject, "an engine in memory, which -engine %s is not", row.Name))
 }
 
 // validate returns an error that names the first wrong flag and its right form.
@@ -176,9 +176,9 @@ func (c config) validate() error {
 	_, memoryErr := c.MaxMemory.bytes(0)
 	if err := cmp.Or(modelErr, faultErr, memoryErr,
 		wire.CheckCodec(c.Codec, wire.Features{}), wire.CheckSocketBuffer(c.SocketBuffer), c.Limits.Validate(),
-		input.Want(c.Server >= 0 && c.Server < max(c.Servers, 1) && c.Servers >= 0, "-server", fmt.Sprintf("%d -servers %d", c.Server, c.Servers), "-server 0 to -servers minus 1"),
-		input.Want(!c.Repeat || c.Model == models[0].name, "-repeat -model", c.Model, "-model %s with -repeat", models[0].name),
-		input.Want(c.MaxConnections >= 1, "-max-connections", c.MaxConnections, "at least 1"),
+		cli.Want(c.Server >= 0 && c.Server < max(c.Servers, 1) && c.Servers >= 0, "-server", fmt.Sprintf("%d -servers %d", c.Server, c.Servers), "-server 0 to -servers minus 1"),
+		cli.Want(!c.Repeat || c.Model == models[0].name, "-repeat -model", c.Model, "-model %s with -repeat", models[0].name),
+		cli.Want(c.MaxConnections >= 1, "-max-connections", c.MaxConnections, "at least 1"),
 	); err != nil {
 		return err
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"io"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/node"
 	"kvlab/kvs/target"
-	"kvlab/metrics/input"
 )
 
 // find answers node.FindFlag: it asks a store that runs for the servers and the router of its
@@ -22,7 +22,7 @@ func find(ctx context.Context, foreign []driver.Row, in io.Reader, out io.Writer
 	if err := t.Set(q.Target); err != nil {
 		return err
 	}
-	row, err := input.Find("-target: driver", t.Driver, foreign)
+	row, err := cli.Find("-target: driver", t.Driver, foreign)
 	if err != nil {
 		return err
 	}

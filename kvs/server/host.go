@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"kvlab/kvs/cluster/cgroup"
+	"kvlab/internal/cgroup"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/node"
 	"kvlab/kvs/target"

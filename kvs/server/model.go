@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
-	"kvlab/metrics/input"
 )
 
 // Model is an execution model: it decides which goroutine serves a connection and which
@@ -64,12 +64,12 @@ func noArgument(open func() (Model, error)) func(string) func() (Model, error) {
 // the right form.
 func findModel(text string) (func() (Model, error), error) {
 	name, argument, colon := strings.Cut(text, ":")
-	row, err := input.Find("-model", name, models)
+	row, err := cli.Find("-model", name, models)
 	if err != nil {
 		return nil, err
 	}
 	open := row.open(argument)
-	return open, input.Want(open != nil && colon == (argument != ""), "-model", text, "%s", row.form)
+	return open, cli.Want(open != nil && colon == (argument != ""), "-model", text, "%s", row.form)
 }
 
 // OpenModel returns the model of a value of -model.

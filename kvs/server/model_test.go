@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs"
 	"kvlab/kvs/certs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/faultproxy"
 )
 
 // every are the models that the suite runs over, with few workers and short queues.

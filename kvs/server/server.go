@@ -9,11 +9,11 @@ import (
 	"net"
 	"sync"
 
+	"kvlab/extra/door"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
-	"kvlab/kvs/server/door"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"net"
 
+	"kvlab/extra/door"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/server/door"
 	"kvlab/kvs/service"
 )
 

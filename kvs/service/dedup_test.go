@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/service"
 )
 

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/service"
 	"kvlab/metrics"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 //go:embed shipped/*.toml
@@ -34,7 +34,7 @@ func (t *Target) readShipped(name string) error {
 	}
 	if !slices.Contains(names, name) {
 		return fmt.Errorf("want %s, %s, a URL such as redis://host:port, or a file that ends in .toml%s",
-			own, strings.Join(names, ", "), input.DidYouMean(name, "", append(names, own)))
+			own, strings.Join(names, ", "), cli.DidYouMean(name, "", append(names, own)))
 	}
 	file := "shipped/" + name + ".toml"
 	text, _ := shipped.ReadFile(file) // its name is known
@@ -160,7 +160,7 @@ func (t *Target) readFile(path string) error {
 
 // readTOML reads the text of a target file.
 func (t *Target) readTOML(file string, text []byte) error {
-	if err := input.DecodeTOML(file, text, t); err != nil {
+	if err := cli.DecodeTOML(file, text, t); err != nil {
 		return err
 	}
 	if err := t.settle(); err != nil {

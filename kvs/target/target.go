@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // Target is what is measured. The zero Target is kvlab's own store. It is a flag.Value,
@@ -50,11 +50,11 @@ func (t Target) String() string {
 	case t.Own():
 		return own
 	case t.text != "":
-		return input.HidePassword(t.text)
+		return cli.HidePassword(t.text)
 	}
-	if password := t.Settings["password"]; password != "" && password != input.TokenPassword {
+	if password := t.Settings["password"]; password != "" && password != cli.TokenPassword {
 		t.Settings = maps.Clone(t.Settings)
-		t.Settings["password"] = input.HiddenPassword(password)
+		t.Settings["password"] = cli.HiddenPassword(password)
 	}
 	text, _ := json.Marshal(t) // strings alone: no error is possible
 	return string(text)
@@ -106,7 +106,7 @@ func (t *Target) settle() error {
 		return errors.New("want either run, the command that starts a server, or servers, the addresses of those that run")
 	case (t.Config != "") != strings.Contains(t.Run, "{config}"):
 		return errors.New("config: want it and {config}, the path of a file with its text, in run, or neither")
-	case t.Settings["password"] == input.TokenPassword && !strings.Contains(t.Config, input.TokenPassword):
+	case t.Settings["password"] == cli.TokenPassword && !strings.Contains(t.Config, cli.TokenPassword):
 		return errors.New("password {token}: want {token} in config, too, so that the store has it")
 	case t.Dir != "" && t.Build == "" && len(t.Servers) == 0:
 		return errors.New("dir: build runs there, and there is none: run has a fresh folder, {dir}")
@@ -154,7 +154,7 @@ func (t Target) In(folder string) (Target, error) {
 // more than to build and start what is in its folder, by one of some drivers.
 func CheckSubmitted(file string, text []byte, folder string, drivers []string) error {
 	var t Target
-	if err := input.DecodeTOML(file, text, &t); err != nil {
+	if err := cli.DecodeTOML(file, text, &t); err != nil {
 		return err
 	}
 	switch {
@@ -208,13 +208,13 @@ func checkShell(key string, words []string) error {
 	return nil
 }
 
-// ConfigWith returns the text of config with a secret where input.TokenPassword stands for it. Without one,
+// ConfigWith returns the text of config with a secret where cli.TokenPassword stands for it. Without one,
 // as without a launcher, the store has no password: the lines that name it are left out.
 func (t Target) ConfigWith(secret string) string {
 	var lines []string
 	for line := range strings.Lines(t.Config) {
-		if secret != "" || !strings.Contains(line, input.TokenPassword) {
-			lines = append(lines, strings.ReplaceAll(line, input.TokenPassword, secret))
+		if secret != "" || !strings.Contains(line, cli.TokenPassword) {
+			lines = append(lines, strings.ReplaceAll(line, cli.TokenPassword, secret))
 		}
 	}
 	return strings.Join(lines, "")
@@ -281,10 +281,10 @@ var placeholders = []string{"{host}", "{port}", "{port2}", "{dir}", "{config}", 
 func words(command string, values map[string]string) ([]string, error) {
 	for _, name := range placeholder.FindAllString(command, -1) {
 		if !slices.Contains(placeholders, name) {
-			return nil, fmt.Errorf("%s in %q: want one of %s%s", name, command, strings.Join(placeholders, ", "), input.DidYouMean(name, "", placeholders))
+			return nil, fmt.Errorf("%s in %q: want one of %s%s", name, command, strings.Join(placeholders, ", "), cli.DidYouMean(name, "", placeholders))
 		}
 	}
-	words, err := input.SplitWords(command)
+	words, err := cli.SplitWords(command)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", command, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 func TestURL(t *testing.T) {
@@ -123,7 +123,7 @@ func TestConfig(t *testing.T) {
 		if text := got.ConfigWith(""); text != "" {
 			t.Errorf("%s: %q without a secret", name, text)
 		}
-		if err := inline.Set(got.Built("").String()); err != nil || inline.ConfigWith("s") != got.ConfigWith("s") || inline.Settings["password"] != input.TokenPassword {
+		if err := inline.Set(got.Built("").String()); err != nil || inline.ConfigWith("s") != got.ConfigWith("s") || inline.Settings["password"] != cli.TokenPassword {
 			t.Errorf("%s: %+v, %v", name, inline, err)
 		}
 	}

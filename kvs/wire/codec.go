@@ -7,8 +7,8 @@ import (
 	"net/rpc"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs"
-	"kvlab/metrics/input"
 )
 
 // codec encodes calls and replies on a connection. A new codec is a file and a row
@@ -39,18 +39,18 @@ type Features struct {
 }
 
 // Codecs are the codecs' names, the default first.
-var Codecs = input.Names(codecs)
+var Codecs = cli.Names(codecs)
 
 // codecNamed returns the row of codecs with a name that CheckCodec accepts.
 func codecNamed(name string) codec {
-	c, _ := input.Find("-codec", name, codecs)
+	c, _ := cli.Find("-codec", name, codecs)
 	return c
 }
 
 // CheckCodec returns an error that names the flag unless the named codec exists and
 // supports the features.
 func CheckCodec(name string, features Features) error {
-	c, err := input.Find("-codec", name, codecs)
+	c, err := cli.Find("-codec", name, codecs)
 	check := func(flag string, used, supported bool) error {
 		if used && !supported {
 			return fmt.Errorf("%s: -codec %s does not support it; want -codec %s", flag, name, codecs[0].name)

@@ -3,9 +3,9 @@ package wire
 import (
 	"testing"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/wire/faultproxy"
 )
 
 // handshakeSize is how many bytes a client sends before its first frame.

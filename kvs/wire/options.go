@@ -8,9 +8,9 @@ import (
 	"net"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs"
 	"kvlab/kvs/service"
-	"kvlab/metrics/input"
 )
 
 // Hello holds what one end of a connection sends to the other in the handshake.
@@ -88,7 +88,7 @@ const maxSocketBuffer = 1 << 30
 
 // CheckSocketBuffer returns an error that names the flag unless bytes is valid.
 func CheckSocketBuffer(bytes int) error {
-	return input.Want(bytes >= 0 && bytes <= maxSocketBuffer, "-socket-buffer", bytes, "1 to %d bytes, or 0 for the kernel's own choice", maxSocketBuffer)
+	return cli.Want(bytes >= 0 && bytes <= maxSocketBuffer, "-socket-buffer", bytes, "1 to %d bytes, or 0 for the kernel's own choice", maxSocketBuffer)
 }
 
 // SetBuffers sets the socket's buffers. The kernel caps them at net.core.rmem_max
@@ -125,10 +125,10 @@ func DefaultLimits() Limits {
 // Validate returns an error that names the first wrong flag and its right form.
 func (l Limits) Validate() error {
 	return cmp.Or(
-		input.Want(l.Frame >= 1 && l.Frame <= kvs.MaxBody, "-max-frame", l.Frame, "1 to %d bytes", kvs.MaxBody),
-		input.Want(l.Batch >= 1, "-max-batch", l.Batch, "at least 1 operation"),
-		input.Want(l.Request >= time.Second, "-request-timeout", l.Request, "at least 1s"),
-		input.Want(l.Idle >= time.Second, "-idle-timeout", l.Idle, "at least 1s"))
+		cli.Want(l.Frame >= 1 && l.Frame <= kvs.MaxBody, "-max-frame", l.Frame, "1 to %d bytes", kvs.MaxBody),
+		cli.Want(l.Batch >= 1, "-max-batch", l.Batch, "at least 1 operation"),
+		cli.Want(l.Request >= time.Second, "-request-timeout", l.Request, "at least 1s"),
+		cli.Want(l.Idle >= time.Second, "-idle-timeout", l.Idle, "at least 1s"))
 }
 
 // errLimit is wrapped by the errors that a server's Limits cause. The client receives

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
-	"kvlab/kvs/wire/faultproxy"
 	"kvlab/metrics"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
-	"kvlab/kvs/wire/wiretest"
 )
 
 // tally is a store that counts how often each key was written.

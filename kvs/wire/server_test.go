@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
-	"kvlab/kvs/wire/wiretest"
 )
 
 // newRandom prints its seed, so that a failure can be repeated.

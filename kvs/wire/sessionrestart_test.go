@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
-	"kvlab/kvs/wire/wiretest"
 )
 
 // revenant is a server that can be started again, with an empty store, on the

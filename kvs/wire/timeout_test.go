@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/wire/faultproxy"
 )
 
 // Behind a wire that swallows everything, one way or the other, from some byte

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// classAlpha and classLooks are those of a graded class, kvs/experiment/class.
+// classAlpha and classLooks are those of a graded class, extra/grade.
 const classAlpha = 0.02
 
 var classLooks = []int{6, 10, 16, 24}

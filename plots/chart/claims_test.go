@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // What a claim allows of each point, by the definitions of the kinds.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/plotter"
+	"kvlab/internal/foldertest"
 	"kvlab/metrics/curve"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // The axis of a single rate begins at zero: there is no range of rates around it.

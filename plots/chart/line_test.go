@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // Runs that differ in one or two flags have a knob for each; in more, one knob

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/folder/foldertest"
 )
 
 func TestFiguresOfEveryShape(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 func TestScalingFiguresOfEveryShape(t *testing.T) {

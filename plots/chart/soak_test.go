@@ -5,10 +5,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 func TestSoakFigureIsOfSoaksAlone(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // The links' limit of 4 servers and 4 clients with links of 10 Gb/s, 122 bytes to

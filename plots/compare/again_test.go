@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/folder/foldertest"
 )
 
 // plain is a sweep over batches, whose rates differ from another's by a factor.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/metrics/input"
 	"kvlab/metrics/stats"
 	"kvlab/plots/folder"
 )
@@ -55,7 +55,7 @@ type Limit struct {
 // ParseLimit reads a limit such as slower=5%.
 func ParseLimit(text string) (l Limit, err error) {
 	name, percent, _ := strings.Cut(text, "=")
-	if l.measure, err = input.Find("the measure", name, measures); err != nil {
+	if l.measure, err = cli.Find("the measure", name, measures); err != nil {
 		return l, err
 	}
 	number, ok := strings.CutSuffix(percent, "%")
@@ -121,7 +121,7 @@ func FindBaseline(logs, name, except string) (*Baseline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no run named %s has a result: %w", name, err)
 	}
-	return nil, fmt.Errorf("no run in %s is named %s, by --name or by its folder%s", logs, name, input.DidYouMean(name, "", names))
+	return nil, fmt.Errorf("no run in %s is named %s, by --name or by its folder%s", logs, name, cli.DidYouMean(name, "", names))
 }
 
 // Check compares the valid run, or the trials, in a folder with the baseline. It returns a

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/folder/foldertest"
 )
 
 // stored makes up folders of trials in one folder of runs: a baseline named main, and a

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // twoFolders is two made-up folders of Trials: B is faster by a factor, and has

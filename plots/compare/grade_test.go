@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
-	"kvlab/plots/folder/foldertest"
 )
 
 // labs is the labs' scale, as the repository ships it.

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"kvlab/plots/folder/foldertest"
+	"kvlab/internal/foldertest"
 )
 
 // The headline of a comparison is its answer, and beside it the ratio with its interval.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/metrics/input"
 )
 
 // Scale says which throughput of which work earns which grade.
@@ -129,7 +129,7 @@ func (s *Scale) parseTOML(text []byte) error {
 		Allow []string   `toml:"allow"`
 		Scale []tomlStep `toml:"scale"`
 	}
-	if err := input.DecodeTOML(s.File, text, &file); err != nil {
+	if err := cli.DecodeTOML(s.File, text, &file); err != nil {
 		return err
 	}
 	offset := bytes.Index(text, []byte("scale"))
@@ -187,7 +187,7 @@ func parseStep(text string) (Step, error) {
 	if len(words) != 2 {
 		return Step{}, fmt.Errorf("%q: %s", format.Label(strings.TrimSpace(text), 40), stepForm)
 	}
-	rate, ok := input.ParseCount(words[0])
+	rate, ok := cli.ParseCount(words[0])
 	if !ok {
 		return Step{}, fmt.Errorf("%q is no number of operations per second: %s", words[0], stepForm)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/folder/foldertest"
 )
 
 func TestVariants(t *testing.T) {

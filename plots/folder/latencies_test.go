@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/folder/foldertest"
 )
 
 func TestLoadMergesTheWindowOfEveryClient(t *testing.T) {

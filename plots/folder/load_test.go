@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/folder/foldertest"
 )
 
 // file is a file of a made-up folder.

@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
-	"kvlab/plots/folder/foldertest"
 )
 
 // start is the window's start of the hand-made runs.

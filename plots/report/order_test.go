@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // outline names the parts of a page in their order: classes of the answer's parts, figures

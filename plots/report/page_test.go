@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/browsertest"
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
-	"kvlab/plots/browsertest"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // browser is a browser that looks at reports.

@@ -16,11 +16,11 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/latency"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // hostile is a node name that would break out of HTML, SVG and a terminal.

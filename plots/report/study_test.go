@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // The page of a study answers with its outcomes. Its table has every claim, with a link to

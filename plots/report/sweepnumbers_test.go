@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 func TestSweepReportSaysWhatMatters(t *testing.T) {

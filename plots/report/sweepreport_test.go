@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/plots/compare"
 	"kvlab/plots/folder"
-	"kvlab/plots/folder/foldertest"
 )
 
 // A set of trials shows the valid trial nearest to the median in full, and says

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // Limits of sizes in bytes.
@@ -92,11 +92,11 @@ func OfRecord(values, keys string) uint64 {
 // CheckValues returns an error that names -value-size if values cannot have a size of the
 // law.
 func (l Law) CheckValues() error {
-	return input.Want(l.ETC || l.Least >= LeastValue && l.Most <= MostValue, "-value-size", &l,
+	return cli.Want(l.ETC || l.Least >= LeastValue && l.Most <= MostValue, "-value-size", &l,
 		"%d (the header that every value is checked by) to %d bytes", LeastValue, MostValue)
 }
 
 // CheckKeys returns an error that names -key-size if keys cannot have a size of the law.
 func (l Law) CheckKeys() error {
-	return input.Want(l.ETC || l.Least >= 0 && l.Most <= MostKey, "-key-size", &l, "at most %d bytes", MostKey)
+	return cli.Want(l.ETC || l.Least >= 0 && l.Most <= MostKey, "-key-size", &l, "at most %d bytes", MostKey)
 }

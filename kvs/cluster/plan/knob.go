@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/metrics"
-	"kvlab/metrics/input"
 )
 
 // Flags are the flags that each program has, without those that the launcher sets.
@@ -33,7 +33,7 @@ func (s *Spec) Set(name, value string, flags Flags) (err error) {
 	if !ofServer && !ofClient {
 		knobs := flags.knobs()
 		return fmt.Errorf("no such knob%s (there are nodes, servers, clients, and the flags %s)",
-			input.DidYouMean(name, "", append(knobs, "nodes", "servers", "clients")), strings.Join(knobs, ", "))
+			cli.DidYouMean(name, "", append(knobs, "nodes", "servers", "clients")), strings.Join(knobs, ", "))
 	}
 	if ofServer {
 		s.ServerArgs = append(s.ServerArgs, arg)

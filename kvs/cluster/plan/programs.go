@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/node"
 	"kvlab/metrics"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
 	"kvlab/kvs/node"
 )
 

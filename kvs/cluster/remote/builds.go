@@ -51,7 +51,7 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 	}
 	bin := filepath.Join(dir, "bin")
 	if err == nil {
-		err = buildNodes(ctx, source, bin, "./kvs/server/kvsserver", "./kvs/client/kvsclient")
+		err = buildNodes(ctx, source, bin, "./cmd/kvsserver", "./cmd/kvsclient")
 	}
 	if err != nil {
 		return "", nil, err
@@ -60,7 +60,7 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 	return commit, b.ready[commit], os.RemoveAll(source)
 }
 
-// Rivals builds the node programs of kvs/rivals from the checkout at root, where they
+// Rivals builds the node programs of extra/rivals from the checkout at root, where they
 // stay, and returns the paths.
 func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 	bin := filepath.Join(root, "bin", "rivals")
@@ -68,7 +68,7 @@ func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 	if commit, _ := Commit(ctx, root); commit == "" { // git refuses to tell it to Go, too
 		args = append([]string{"-buildvcs=false"}, args...)
 	}
-	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "kvs", "rivals"), bin, args...)
+	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "extra", "rivals"), bin, args...)
 }
 
 // folderName begins the names of the folders.

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/metrics/format"
 )
@@ -48,8 +48,8 @@ func (b *Builds) Checkout(ctx context.Context, checkout string, s Stranger) (com
 	if path, ok := b.stores[key]; ok {
 		return b.commits[key], path, nil
 	}
-	if _, err := os.Stat(filepath.Join(checkout, "kvs", "server", "kvsserver")); err != nil {
-		return "", "", fmt.Errorf(`%s is no checkout of kvlab: it has no kvs/server/kvsserver: another store wants a target file, as in --ab "" "--target %s"`, checkout, filepath.Join(checkout, "store.toml"))
+	if _, err := os.Stat(filepath.Join(checkout, "cmd", "kvsserver")); err != nil {
+		return "", "", fmt.Errorf(`%s is no checkout of kvlab: it has no cmd/kvsserver: another store wants a target file, as in --ab "" "--target %s"`, checkout, filepath.Join(checkout, "store.toml"))
 	}
 	if err := b.open(); err != nil {
 		return "", "", err
@@ -67,7 +67,7 @@ func (b *Builds) Checkout(ctx context.Context, checkout string, s Stranger) (com
 		return "", "", err
 	}
 	if err := s.build(ctx, source, server, func(to string) ([]string, error) {
-		return []string{"go", "build", "-buildvcs=false", "-o", to, "./kvs/server/kvsserver"}, nil
+		return []string{"go", "build", "-buildvcs=false", "-o", to, "./cmd/kvsserver"}, nil
 	}); err != nil {
 		return "", "", err
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/cluster/contain"
+	"kvlab/extra/contain"
 	"kvlab/kvs/target"
 )
 
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 func checkout(t *testing.T, main string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module kvlab\n\ngo 1.21\n", "kvs/server/kvsserver/main.go": main} {
+	for name, text := range map[string]string{"go.mod": "module kvlab\n\ngo 1.21\n", "cmd/kvsserver/main.go": main} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestCheckout(t *testing.T) {
 	defer b.Remove()
 	repo := checkout(t, hello)
 	started := repository(t, repo)
-	if err := os.WriteFile(filepath.Join(repo, "kvs", "server", "kvsserver", "main.go"), []byte("not committed"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(repo, "cmd", "kvsserver", "main.go"), []byte("not committed"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for name, dir := range map[string]string{"repository": repo, "folder": checkout(t, hello)} {
@@ -179,7 +179,7 @@ func TestBuildAttacks(t *testing.T) {
 
 func TestNoCheckout(t *testing.T) {
 	t.Parallel()
-	if _, _, err := new(Builds).Checkout(t.Context(), t.TempDir(), Stranger{}); err == nil || !strings.Contains(err.Error(), "no kvs/server/kvsserver: another store wants a target file") {
+	if _, _, err := new(Builds).Checkout(t.Context(), t.TempDir(), Stranger{}); err == nil || !strings.Contains(err.Error(), "no cmd/kvsserver: another store wants a target file") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }

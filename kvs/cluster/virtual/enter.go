@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"kvlab/kvs/cluster/namespace"
+	"kvlab/internal/namespace"
 )
 
 // namespaces are the namespaces that each lab and each host have.

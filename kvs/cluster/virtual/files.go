@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"kvlab/kvs/cluster/namespace"
+	"kvlab/internal/namespace"
 	"kvlab/metrics"
 )
 

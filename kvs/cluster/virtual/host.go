@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"kvlab/kvs/cluster/namespace"
+	"kvlab/internal/namespace"
 )
 
 // host is one machine of the lab, as the hub sees it.

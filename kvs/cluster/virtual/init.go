@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"kvlab/kvs/cluster/namespace"
+	"kvlab/internal/namespace"
 )
 
 // runInit is pid 1 of a lab. It waits for a byte through the gate, which Enter sends once

@@ -27,7 +27,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"kvlab/kvs/cluster/cgroup"
+	"kvlab/internal/cgroup"
 	"kvlab/metrics"
 )
 

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"kvlab/kvs/cluster/cgroup"
-	"kvlab/kvs/cluster/namespace"
+	"kvlab/internal/cgroup"
+	"kvlab/internal/namespace"
 )
 
 // inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"kvlab/kvs/cluster/namespace"
+	"kvlab/internal/namespace"
 )
 
 // alone is the program that EnterLoopback runs in these tests: it reaches itself, and

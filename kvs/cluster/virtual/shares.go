@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"kvlab/kvs/cluster/cgroup"
+	"kvlab/internal/cgroup"
 )
 
 // labGroup returns the folder of the cgroup of a process's lab. Its name has the number of

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"kvlab/kvs/cluster/cgroup"
+	"kvlab/internal/cgroup"
 )
 
 // The files of version 2 are written as cgroup-v2.rst has them. Ordinary folders

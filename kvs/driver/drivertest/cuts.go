@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/faultproxy"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
-	"kvlab/kvs/wire/faultproxy"
 )
 
 // Cuts ends the connection of a short exchange in either direction, in order and by a reset:

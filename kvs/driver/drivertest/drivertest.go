@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
-	"kvlab/kvs/kvstest"
 )
 
 // Suite is what the store of a driver can do.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"kvlab/metrics/input"
+	"kvlab/internal/cli"
 )
 
 // preset is a form that servers of the course have.
@@ -43,7 +43,7 @@ func findPreset(name string) (map[string]string, error) {
 			return p.settings, nil
 		}
 	}
-	return nil, fmt.Errorf("preset %q: want one of %s%s", name, strings.Join(names, ", "), input.DidYouMean(name, "", names))
+	return nil, fmt.Errorf("preset %q: want one of %s%s", name, strings.Join(names, ", "), cli.DidYouMean(name, "", names))
 }
 
 // form names a server's remote methods, and the fields of their arguments and replies.

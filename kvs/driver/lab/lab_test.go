@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/labtest"
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/drivertest"
 	"kvlab/kvs/driver/lab"
-	"kvlab/kvs/driver/lab/labtest"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/wiretest"
 )
 
 // serve starts a server of a preset's form, and returns its address.

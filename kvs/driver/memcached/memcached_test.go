@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/kvstest"
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/drivertest"
 	"kvlab/kvs/driver/memcached"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/wiretest"
 	"kvlab/metrics"
 )
 

@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/route"
-	"kvlab/metrics/input"
 )
 
 func checkCluster(o driver.Options, u driver.Use) error {
 	return cmp.Or(check(o, u),
-		input.Want(u.Router == route.Slots || strings.HasPrefix(u.Router, route.Slots+":"), "-router", u.Router, "%s with -transport %s: Redis Cluster routes so", route.Slots, o.Transport))
+		cli.Want(u.Router == route.Slots || strings.HasPrefix(u.Router, route.Slots+":"), "-router", u.Router, "%s with -transport %s: Redis Cluster routes so", route.Slots, o.Transport))
 }
 
 // findCluster is Find of ClusterRow: it asks the first node that answers for all masters, and

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/kvstest"
+	"kvlab/internal/redistest"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/drivertest"
 	"kvlab/kvs/driver/redis"
-	"kvlab/kvs/driver/redistest"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/route"
 	"kvlab/metrics"
 )

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/drivertest"
 	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/wire"
-	"kvlab/kvs/wire/wiretest"
 )
 
 // replying is the driver of a server that answers CLIENT SETNAME and INFO, and one more command with a text.

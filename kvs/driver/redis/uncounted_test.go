@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/internal/redistest"
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/drivertest"
 	"kvlab/kvs/driver/redis"
-	"kvlab/kvs/driver/redistest"
 	"kvlab/kvs/resp"
-	"kvlab/kvs/wire/wiretest"
 )
 
 // A Redis whose counters cannot be compared says what to add, and is measured without them. One

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 )

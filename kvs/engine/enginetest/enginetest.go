@@ -15,8 +15,8 @@ import (
 	"slices"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 // Run tests an engine that has all kinds but those that it lacks. Each call of open returns

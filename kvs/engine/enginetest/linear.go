@@ -11,8 +11,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 // register is the sequential model of one key: its state is the outcome of a Get.

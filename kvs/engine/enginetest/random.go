@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 // step returns the operation's result, and the result of a Get after it; before is that

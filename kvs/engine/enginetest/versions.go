@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
-	"kvlab/kvs/kvstest"
 )
 
 // RunVersions tests the versions of an engine, in addition to Run. Each call of open returns

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine/enginetest"
-	"kvlab/kvs/kvstest"
 )
 
 // scans are the kinds that an Engine lacks.

@@ -1,0 +1,56 @@
+// Kvscluster runs the benchmark on a cluster, or on this machine. It is started
+// by run-cluster.sh, which builds it and the programs beside it; --help says how.
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"kvlab/extra/contain"
+	"kvlab/kvs/cluster"
+	"kvlab/kvs/cluster/virtual"
+)
+
+func main() {
+	for _, part := range []func() (int, bool){contain.Main, virtual.Main} {
+		if status, ok := part(); ok {
+			os.Exit(status)
+		}
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "run-cluster.sh: find the programs: %v\n", err)
+		os.Exit(1)
+	}
+	bin := filepath.Dir(executable)
+	root := cmp.Or(os.Getenv("KVLAB_ROOT"), filepath.Dir(bin)) // run-cluster.sh sets it with KVLAB_BIN
+	launcher := cluster.New(root, bin, os.Stdout, os.Stderr)
+	ctx, force := interrupts()
+	launcher.Force = force
+	os.Exit(cluster.ExitStatus(launcher.Run(ctx, os.Args[1:])))
+}
+
+// interrupts ends the context at the first signal, for an end in order, and closes force
+// at the second.
+func interrupts() (ctx context.Context, force <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	closed := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader of our output that goes away (run-cluster.sh | head) is no
+	// reason to die before the nodes are stopped.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		close(closed)
+		signal.Reset(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	}()
+	return ctx, closed
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"kvlab/internal/labtest"
+	"kvlab/metrics"
+)
+
+// programs is the folder of the real programs, which compile makes once. go run keeps the
+// linked programs in the build cache.
+var programs string
+
+var compile = sync.OnceValues(func() (out []byte, err error) {
+	for _, program := range []string{"kvlab/cmd/kvscluster", "kvlab/cmd/kvsserver", "kvlab/cmd/kvsclient"} {
+		run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-pgo=off", "-ldflags=-w", program, filepath.Join(programs, filepath.Base(program)))
+		if out, err = run.CombinedOutput(); err != nil {
+			break
+		}
+	}
+	return out, err
+})
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == labtest.Word {
+		fmt.Fprintln(os.Stderr, labtest.Main(os.Args[2:]))
+		os.Exit(1)
+	}
+	var err error
+	if programs, err = os.MkdirTemp("", "kvscluster-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	// Parallel tests wait, or run light loads, also on a machine of few processors.
+	flag.Set("test.parallel", "4") // the command line's comes after it
+	status := m.Run()
+	os.RemoveAll(programs)
+	os.Exit(status)
+}
+
+// build returns an otherwise empty checkout of the test's own, whose bin folder holds the
+// real programs. A process belongs to the test whose program it runs; at the end of the
+// test none is left.
+func build(t *testing.T) (root string) {
+	t.Helper()
+	if out, err := compile(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	root = t.TempDir()
+	t.Cleanup(func() { checkGone(t, root) })
+	// A copy by a process of its own: this one's children would hold a file open for writing,
+	// which nobody could execute then (ETXTBSY).
+	link := exec.Command("sh", "-c", `mkdir "$1" && { ln "$0"/* "$1" || cp "$0"/* "$1"; }`, programs, filepath.Join(root, "bin"))
+	if out, err := link.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return root
+}
+
+// inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless
+// KVLAB_CI=1 asks for every test.
+func inCI(t *testing.T) {
+	t.Helper()
+	if os.Getenv("KVLAB_CI") != "1" {
+		t.Skip("KVLAB_CI=1 runs it")
+	}
+}
+
+// start starts a long run and waits until its server counts operations.
+func start(t *testing.T, root string, stdout *bytes.Buffer) *exec.Cmd {
+	t.Helper()
+	cmd, _ := startArgs(t, root, stdout, "--local", "1", "2")
+	return cmd
+}
+
+// startArgs is start with the flags that matter, and returns the folder of the runs too.
+// The rate is low: the run waits for what the test does to it.
+func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	out := t.TempDir()
+	args = append(args, "--no-ceiling", "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -rate 1k -warmup 0 -secs 600")
+	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
+	if stdout != nil {
+		cmd.Stdout = stdout
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	waitFor(t, filepath.Join(out, "latest", "kvsserver-node0.log"), "ops/s")
+	return cmd, out
+}
+
+// waitFor waits until a file contains a text.
+func waitFor(t *testing.T, file, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), want) {
+			return
+		}
+	}
+	t.Fatalf("%s has no %q", file, want)
+}
+
+// checkGone waits until no process runs a program of the checkout.
+func checkGone(t *testing.T, root string) {
+	t.Helper()
+	var left []string
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		left = nil
+		links, _ := filepath.Glob("/proc/[0-9]*/exe")
+		for _, link := range links {
+			if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, root+"/") {
+				left = append(left, link+" "+to)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("processes are left: %q", left)
+}
+
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			var stdout bytes.Buffer
+			root := build(t)
+			cmd := start(t, root, &stdout)
+			cmd.Process.Signal(sig)
+			err := cmd.Wait()
+			if cmd.ProcessState.ExitCode() != 130 || !strings.HasSuffix(stdout.String(), "\nverdict INVALID(interrupted)\n") {
+				t.Errorf("exit status %d (%v), output %q", cmd.ProcessState.ExitCode(), err, stdout.String())
+			}
+			checkGone(t, root)
+		})
+	}
+	t.Run("killed launcher", func(t *testing.T) {
+		t.Parallel()
+		root := build(t)
+		cmd := start(t, root, &bytes.Buffer{})
+		cmd.Process.Kill()
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) {
+			t.Errorf("Wait: %v", err)
+		}
+		checkGone(t, root)
+	})
+	t.Run("bad usage", func(t *testing.T) {
+		var stderr bytes.Buffer
+		cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--client-args", "-theta 0")
+		cmd.Stderr = &stderr
+		err := cmd.Run()
+		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "run-cluster.sh: kvsclient: -theta 0") {
+			t.Errorf("exit status %d (%v), standard error %q", cmd.ProcessState.ExitCode(), err, said)
+		}
+	})
+}
+
+// A real sweep of two points is killed in a trial, and resumed.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	root := build(t)
+	out := t.TempDir()
+	launch := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
+		cmd.Stderr = os.Stderr
+		return cmd
+	}
+	first := launch("--local", "--no-ceiling", "--out", out, "--sweep", "batch=16,32", "--trials", "1", "--client-args", "-records 2000 -workers 4 -rate 1k -warmup 0 -secs 1")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { first.Process.Kill() })
+	dir := filepath.Join(out, "latest")
+	waitFor(t, filepath.Join(dir, "trial-002", "kvsclient-node1.log"), "phase window")
+	first.Process.Kill()
+	first.Wait()
+	checkGone(t, root)
+	if _, trials, err := metrics.ReadSweep(dir); err != nil || len(trials) != 1 {
+		t.Fatalf("%d trials are kept (%v), want 1", len(trials), err)
+	}
+	text, err := launch("--resume", dir).Output()
+	if err != nil || !strings.HasSuffix(string(text), "\nverdict VALID\n") {
+		t.Fatalf("resume: %v\n%s", err, text)
+	}
+	plan, trials, err := metrics.ReadSweep(dir)
+	if err != nil || len(trials) != 2 {
+		t.Fatalf("%d trials (%v), want 2", len(trials), err)
+	}
+	for i, trial := range trials {
+		if trial.Number != i+1 || !slices.Equal(trial.Point, plan.Order[i].Point) || trial.Ops == 0 || trial.BytesPerOpReceived < 100 {
+			t.Errorf("trial %+v, planned %+v", trial, plan.Order[i])
+		}
+		run, err := os.ReadFile(filepath.Join(dir, trial.Folder, "run.json"))
+		if err != nil || !strings.Contains(string(run), `"batch": "`+trial.Point[0]+`"`) {
+			t.Errorf("%s: not with -batch %s (%v)", trial.Folder, trial.Point[0], err)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	kvscluster := filepath.Join(build(t), "bin", "kvscluster")
+	cmd := exec.Command(kvscluster, "--help")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil || !strings.Contains(stdout.String(), "-workload") || stderr.Len() > 0 {
+		t.Errorf("--help: %v, %q, %q", err, stdout.String(), stderr.String())
+	}
+	all, err := exec.Command(kvscluster, "--help", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range regexp.MustCompile(`(?m)(?:^|\s)--?([a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1) {
+		if flag[1] != "help" && !regexp.MustCompile(`(?m)^  -`+flag[1]+`( |$)`).Match(all) {
+			t.Errorf("--help shows --%s, which --help all does not", flag[1])
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package grade
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"kvlab/kvs/experiment"
+	"kvlab/kvs/verdict"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// Experiment measures the entries of a class, round by round. Its result is their standings.
+type Experiment struct {
+	experiment.Sweep
+	Length func(args string) time.Duration // estimates how long a trial takes with these launcher flags
+}
+
+// Next returns the trials that remain of the round under way, or those of the next one;
+// none at the end of the evening.
+func (e Experiment) Next(done []metrics.Trial) ([]experiment.Group, error) {
+	specs := e.Specs()
+	var groups []experiment.Group
+	evening := eveningOf(e.Plan, done)
+	of := evening.of(len(done))
+	for _, p := range evening.left {
+		name := metrics.PointName(e.Plan.Knobs, p.Point)
+		at := slices.IndexFunc(specs, func(s experiment.Spec) bool { return s.Name == name })
+		groups = append(groups, experiment.Group{{PlannedTrial: p, Of: of, Label: fmt.Sprintf("round %d, %s", p.Round, p.Point[0]), Spec: specs[at]}})
+	}
+	return groups, nil
+}
+
+// Missing lists the entries that cannot be measured, a line each.
+func (e Experiment) Missing() string {
+	var b strings.Builder
+	for _, entry := range e.Plan.Class.Entries {
+		if entry.Broken != "" {
+			fmt.Fprintln(&b, format.Wrap(fmt.Sprintf("%s does not build: %s", entry.Name, format.Label(format.OneLine(entry.Broken), 400)), 0, 2))
+		}
+	}
+	return b.String()
+}
+
+// Outline returns who is measured and for how long, for --dry-run.
+func (e Experiment) Outline() string {
+	class, round := e.Plan.Class, time.Duration(0)
+	for _, spec := range e.Specs() {
+		round += e.Length(spec.Args)
+	}
+	n := len(e.Plan.Knobs[0].Values)
+	text := fmt.Sprintf("%s: %s in each round, at least %.1f minutes, in random order by --seed %d\ndecides after %s rounds", class.Title, format.Plural(n, "trial"), round.Minutes(), e.Plan.Seed,
+		strings.ReplaceAll(strings.Trim(fmt.Sprint(class.Looks), "[]"), " ", ", "))
+	if class.BudgetS > 0 {
+		text += fmt.Sprintf(", or after %.0f minutes, which is some %.0f rounds", class.BudgetS/60, class.BudgetS/round.Seconds())
+	}
+	return text + "\n"
+}
+
+// Files are those of a sweep and the standings.
+func (e Experiment) Files(done []metrics.Trial, ended bool) map[string]any {
+	files := e.Sweep.Files(done, ended)
+	files[metrics.StandingsFile] = Decide(e.Plan, done)
+	return files
+}
+
+// Brief returns the table of the standings.
+func (e Experiment) Brief(done []metrics.Trial) string { return table(Decide(e.Plan, done)) }
+
+// Conclude returns the results of the entries and the standings, and the verdict on the
+// evening. An INVALID entry does not make it INVALID, but a reference that fails does.
+func (e Experiment) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
+	if err != nil {
+		return "", metrics.Verdict{}
+	}
+	text, _ := e.Sweep.Conclude(done, nil)
+	return text + e.Brief(done), e.verdict(done)
+}
+
+func (e Experiment) verdict(done []metrics.Trial) metrics.Verdict {
+	s := Decide(e.Plan, done)
+	if s.Void != "" {
+		return metrics.Verdict{Reason: s.Void}
+	}
+	evening := eveningOf(e.Plan, done)
+	for _, failures := range evening.failures {
+		if e.one() && len(failures) > 0 {
+			return failures[0].verdict
+		}
+	}
+	return metrics.Verdict{Valid: true}
+}
+
+// one reports whether the class is one folder in one round, which its author checks.
+func (e Experiment) one() bool { return len(e.Plan.Class.Looks) == 1 }
+
+// Answer is the answer of a class.
+func (e Experiment) Answer(done []metrics.Trial) verdict.Answer {
+	if v := e.verdict(done); !v.Valid {
+		a := verdict.AnswerOf(metrics.Run{Verdict: v})
+		if v.Check != "" {
+			a.Next = verdict.Advice(v)
+		}
+		return a
+	}
+	s, ranked, invalid := Decide(e.Plan, done), 0, 0
+	for _, entry := range s.Entries {
+		switch {
+		case !entry.Verdict.Valid:
+			invalid++
+		case entry.Rank > 0:
+			ranked++
+		}
+	}
+	a := verdict.Answer{Good: true, Verdict: "VALID"}
+	a.Headline = fmt.Sprintf("%s ranked, %d INVALID", format.Plural(ranked, "store"), invalid)
+	a.Basis = fmt.Sprintf("%s, %s: %s", format.Plural(s.Rounds, "round"), format.Plural(len(done), "trial"), s.Ended)
+	if len(s.Dropped) > 0 {
+		a.Basis += fmt.Sprintf("; %s more, which other processes disturbed, %s for no entry", format.Plural(len(s.Dropped), "round"), map[bool]string{true: "counts", false: "count"}[len(s.Dropped) == 1])
+	}
+	a.Next = "measure a resubmission: the same command with --only NAME"
+	switch {
+	case e.one():
+		a.Headline, a.Next = "the class would measure this store", "one round is no grade: the class measures several"
+	case s.Deciding == 0:
+		a.Basis += ", and these are too few to tell anybody apart"
+	}
+	return a
+}
+
+// table has a line for each entry, in 80 columns, and a sentence for each that is INVALID.
+func table(s metrics.Standings) string {
+	var b, reasons strings.Builder
+	b.WriteByte('\n')
+	lines := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(lines, "rank\tentry\tratio, its 95 % interval\tscore")
+	for _, entry := range s.Entries {
+		rank, ratio, percent := "-", "-", "INVALID"
+		if entry.Rank > 0 {
+			rank = fmt.Sprint(entry.Rank)
+		}
+		if entry.RankHigh > entry.RankLow {
+			rank += fmt.Sprintf(" (%d to %d)", entry.RankLow, entry.RankHigh)
+		}
+		if entry.Ratio > 0 {
+			ratio = fmt.Sprintf("%.3fx", entry.Ratio)
+		}
+		if entry.RatioHigh > 0 {
+			ratio += fmt.Sprintf(", %.3f to %.3f", entry.RatioLow, entry.RatioHigh)
+		}
+		if entry.Verdict.Valid {
+			percent = fmt.Sprintf("%.1f %%", entry.Score)
+			if half, known := entry.PlusMinus(); known {
+				percent = fmt.Sprintf("%.1f ±%.1f %%", entry.Score, half)
+			}
+		} else {
+			fmt.Fprintln(&reasons, format.Wrap(fmt.Sprintf("%s: %s", entry.Entry, format.Label(format.OneLine(entry.Reason), 400)), 0, 2))
+		}
+		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\n", rank, format.Label(entry.Entry, 26), ratio, percent)
+	}
+	lines.Flush()
+	if reasons.Len() > 0 {
+		b.WriteString("\n" + reasons.String())
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,16 @@
+// Command kvsclient is kvs/client's program with the rivals' drivers.
+package main
+
+import (
+	"os"
+
+	"kvlab/extra/rivals/etcd"
+	"kvlab/kvs/client"
+	"kvlab/kvs/driver/lab"
+	"kvlab/kvs/driver/memcached"
+	"kvlab/kvs/driver/redis"
+)
+
+func main() {
+	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

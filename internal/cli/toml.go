@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// DecodeTOML reads the text of a TOML file into a struct, whose fields have toml tags. It
+// refuses keys that the struct does not have. Errors name file and line, and for an unknown
+// key the nearest one.
+func DecodeTOML(file string, text []byte, into any) error {
+	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(into)
+	if err == nil {
+		return nil
+	}
+	what := strings.TrimPrefix(err.Error(), "toml: ")
+	if unknown := (*toml.StrictMissingError)(nil); errors.As(err, &unknown) {
+		key := unknown.Errors[0].Key()
+		err, what = &unknown.Errors[0], fmt.Sprintf("unknown key %s%s", strings.Join(key, "."), DidYouMean(key[len(key)-1], "", tomlKeys(reflect.TypeOf(into))))
+	}
+	if decode := (*toml.DecodeError)(nil); errors.As(err, &decode) {
+		line, _ := decode.Position()
+		return fmt.Errorf("%s:%d: %s", file, line, what)
+	}
+	return fmt.Errorf("%s: %s", file, what)
+}
+
+// TOMLLine is ":LINE" of the i-th table of a name in the text of a TOML file, for an error
+// about it. The table may be inline; "" if there is none.
+func TOMLLine(text []byte, table string, i int) string {
+	heads := regexp.MustCompile(`(?m)^\s*\[\[?`+regexp.QuoteMeta(table)+`\]`).FindAllIndex(text, -1)
+	if len(heads) == 0 { // inline, as in point = [{...}, {...}]
+		at := max(0, bytes.Index(text, []byte(table+" = ")))
+		for _, head := range regexp.MustCompile(`\{`).FindAllIndex(text[at:], -1) {
+			heads = append(heads, []int{at + head[0], at + head[1]})
+		}
+	}
+	if table == "" || i >= len(heads) {
+		return ""
+	}
+	return fmt.Sprintf(":%d", 1+bytes.Count(bytes.TrimRight(text[:heads[i][1]], "\n"), []byte("\n")))
+}
+
+// tomlKeys are the keys of a type and of the structs in it.
+func tomlKeys(t reflect.Type) (keys []string) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		if t.Field(i).Anonymous {
+			keys = append(keys, tomlKeys(t.Field(i).Type)...)
+		}
+		if key := t.Field(i).Tag.Get("toml"); key != "" && key != "-" {
+			keys = append(append(keys, key), tomlKeys(t.Field(i).Type)...)
+		}
+	}
+	return keys
+}
