@@ -43,7 +43,7 @@ func makeFakeProgram() (remove func(), err error) {
 	}
 	program := filepath.Join(dir, "kvsfake")
 	os.Setenv(programVariable, program)
-	run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-ldflags=-w", "./kvsfake", program)
+	run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-ldflags=-w", "kvlab/internal/fakenode/kvsfake", program)
 	run.Env = append(os.Environ(), "CGO_ENABLED=0") // without a dynamic linker
 	if out, err := run.CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
