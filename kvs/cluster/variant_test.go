@@ -187,8 +187,8 @@ func commitRepository(t *testing.T) string {
 	run("init", "-q")
 	write("go.mod", "module fake\n\ngo 1.26\n")
 	for i := range 2 {
-		for _, name := range []string{"server/kvsserver", "client/kvsclient"} {
-			write("kvs/"+name+"/main.go", fmt.Sprintf(
+		for _, name := range []string{"kvsserver", "kvsclient"} {
+			write("cmd/"+name+"/main.go", fmt.Sprintf(
 				"package main\n\nimport (\n\t\"os\"\n\t\"syscall\"\n)\n\nfunc main() {\n\tos.Setenv(\"BUILD\", \"%d\")\n\tpanic(syscall.Exec(%q, os.Args, os.Environ()))\n}\n", i, os.Getenv(programVariable)))
 		}
 		run("add", "-A")
