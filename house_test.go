@@ -43,7 +43,6 @@ var standing = []string{
 	"kvs/cluster > extra/study",
 	"kvs/cluster/plan > extra/contain",
 	"kvs/cluster/remote > extra/contain",
-	"kvs/node > extra/tune",
 	"kvs/server > extra/door",
 	"plots > extra/grade/pages",
 	"extra/serve > extra/export",

@@ -12,7 +12,9 @@ import (
 	"syscall"
 
 	"kvlab/extra/contain"
+	"kvlab/extra/tune"
 	"kvlab/kvs/cluster"
+	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/virtual"
 )
 
@@ -32,6 +34,7 @@ func main() {
 	launcher := cluster.New(root, bin, os.Stdout, os.Stderr)
 	ctx, force := interrupts()
 	launcher.Force = force
+	launcher.Extras = cluster.Extras{Views: []preflight.View{tune.Row}}
 	os.Exit(cluster.ExitStatus(launcher.Run(ctx, os.Args[1:])))
 }
 

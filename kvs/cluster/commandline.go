@@ -26,8 +26,8 @@ type argsText struct {
 // parseArgs reads a command line without its program's name. Flags may stand
 // before, between and after the positional words, those of the programs among them.
 // The usage text goes to help when it is asked for; the error is then flag.ErrHelp.
-func parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Writer) (Config, error) {
-	var cfg Config
+func (e Extras) parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Writer) (Config, error) {
+	cfg := Config{extras: e}
 	var text argsText
 	fs := newFlagSet(&cfg, &text, programs, defaultOut)
 	words, err := asFlags(args)

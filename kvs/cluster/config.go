@@ -16,6 +16,7 @@ import (
 	"kvlab/extra/study"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/node"
@@ -38,9 +39,8 @@ type Config struct {
 	Preflight bool   // check the nodes, start no run
 	JSON      bool   // print the preflight as JSON
 
-	ShowSettings bool   // of the nodes' hosts, with Preflight
-	Trials       Trials // the trials and their settings
-	Rerun        rerun  // of another run; none if its folder is ""
+	Trials Trials // the trials and their settings
+	Rerun  rerun  // of another run; none if its folder is ""
 
 	Grade     *compare.Scale       // the scale of the grade; nil for no grade
 	Baseline  string               // the name or the ID of a stored result; "" for none
@@ -52,6 +52,15 @@ type Config struct {
 	SelfTest  *experiment.SelfTest // test the instrument; nil does not
 
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
+
+	extras Extras                         // whose flags the command line may have
+	view   func(metrics.Preflight) string // of what the preflight finds; nil: its own table
+}
+
+// Extras are the rows that a main gives to its launcher. Each is a flag, which a launcher
+// without the row does not have.
+type Extras struct {
+	Views []preflight.View
 }
 
 // Trials are the flags of sweeps, comparisons and searches.
@@ -92,13 +101,12 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	})
 	fs.BoolVar(&cfg.Preflight, "preflight", false, "look at every node and say what stands in the way of a run; start nothing")
 	fs.BoolVar(&cfg.Preflight, "check", false, "the same as --preflight")
-	fs.Func("tune", "show: print the settings of every node's host that decide how fast it is, with recommended values and the commands that set them, and start nothing", func(text string) error {
-		if text != "show" {
-			return errors.New("want show: it prints the commands that set a host")
-		}
-		cfg.Preflight, cfg.ShowSettings = true, true
-		return nil
-	})
+	for _, view := range cfg.extras.Views {
+		fs.Func(view.Flag, view.Usage, func(value string) error {
+			cfg.Preflight, cfg.view = true, view.Text
+			return view.Check(value)
+		})
+	}
 	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
 	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time; start nothing")
 	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)", atLeast(time.Millisecond))

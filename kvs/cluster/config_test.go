@@ -17,6 +17,11 @@ import (
 	"kvlab/metrics/format"
 )
 
+// parseArgs parses the command line of a launcher without extras.
+func parseArgs(args []string, out string, programs plan.Flags, help io.Writer) (Config, error) {
+	return Extras{}.parseArgs(args, out, programs, help)
+}
+
 func TestParseArgs(t *testing.T) {
 	tests := []struct {
 		args []string
@@ -97,7 +102,6 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--until", "0%"}, "want more than 0%"},
 		{[]string{"--until", "NaN%"}, "want more than 0%"},
 		{[]string{"--until", "51%"}, "at most 50%"},
-		{[]string{"--tune", "apply"}, "want show: it prints the commands that set a host"},
 		{[]string{"--seed", "3"}, "--seed needs --sweep or --curve or --slo or --ab"},
 		{[]string{"--seed", "3", "--trials", "5"}, "--seed needs"},
 		{[]string{"--resume", ""}, "--out and --resume need the name of a folder"},

@@ -46,6 +46,7 @@ type Launcher struct {
 	Stdout   io.Writer       // results
 	Stderr   io.Writer       // progress and explanations
 	Force    <-chan struct{} // closed: kill the nodes instead of waiting for their exit; may be nil
+	Extras   Extras          // further flags
 
 	flags     plan.Flags        // of Programs, since Run began
 	passwords map[string]string // that the command line has, by their marks; since Run began
@@ -145,7 +146,7 @@ func (l *Launcher) parse(ctx context.Context, args []string) (cfg Config, err er
 	if ctx.Err() != nil {
 		return cfg, plan.ErrInterrupted
 	}
-	cfg, err = parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
+	cfg, err = l.Extras.parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp), err == nil && cfg.Version:
 		return cfg, err

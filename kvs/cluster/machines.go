@@ -13,8 +13,8 @@ import (
 	"kvlab/kvs/cluster/trial"
 )
 
-// preflight is --preflight: the preflight alone, with its whole table, or as JSON. With
-// --tune show it has the settings' table, before that of a preflight that fails.
+// preflight runs the preflight alone, and prints its whole table, or JSON. A view takes the
+// table's place; if the preflight fails, the table follows it.
 func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	p, err := preflight.Run(ctx, l.target(at, l.runner(at)))
 	err = explain(ctx, l.Slurm, at.plan, err)
@@ -28,10 +28,10 @@ func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 			return err
 		}
 	} else {
-		if at.cfg.ShowSettings {
-			fmt.Fprint(l.Stdout, preflight.Settings(p))
+		if at.cfg.view != nil {
+			fmt.Fprint(l.Stdout, at.cfg.view(p))
 		}
-		if !at.cfg.ShowSettings || err != nil {
+		if at.cfg.view == nil || err != nil {
 			fmt.Fprint(l.Stdout, preflight.Table(p))
 		}
 	}

@@ -89,7 +89,7 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 	r.record.Left, args = part(fixed(begun), left...)
 	r.record.Given = given
 	args = append(args, given...)
-	if cfg, err = parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, io.Discard); err != nil {
+	if cfg, err = l.Extras.parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, io.Discard); err != nil {
 		return fail(fmt.Errorf("its command line: %w", err))
 	}
 	cfg.Rerun = r

@@ -49,7 +49,7 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 	if err := experiment.CheckSame(begun, today); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: %w", cfg.Trials.Resume, err)
 	}
-	if cfg, err = parseArgs(rest, out, flags, io.Discard); err != nil {
+	if cfg, err = cfg.extras.parseArgs(rest, out, flags, io.Discard); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: its command line: %w", dir, err)
 	}
 	cfg.Trials.Resume, cfg.Verbose = dir, verbose

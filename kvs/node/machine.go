@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
-	"kvlab/extra/tune"
 	"kvlab/metrics"
 	"kvlab/metrics/usage"
 )
@@ -42,7 +41,7 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	if err != nil {
 		return metrics.Facts{}, err
 	}
-	f := metrics.Facts{Host: own, User: userName(os.Getuid()), Governors: m.governors()}
+	f := metrics.Facts{Host: own, User: userName(os.Getuid())}
 	var kernel unix.Utsname
 	_ = unix.Uname(&kernel) // it does not fail
 	f.Architecture = unix.ByteSliceToString(kernel.Machine[:])
@@ -57,9 +56,13 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 		return f, err
 	}
 	f.Others = addressesBut(f.Control.Name)
-	host := tune.New("/", f.Data.Name)
-	tune.RaiseDescriptors() // as the nodes do
-	f.Settings, f.Traits = host.Settings(), host.Traits()
+	usage.RaiseDescriptors() // as the nodes do
+	f.Settings, f.Traits = usage.Settings("/", f.Data.Name), usage.Traits("/", f.Data.Name)
+	for _, s := range f.Settings {
+		if s.Name == usage.Governor && s.Value != "" {
+			f.Governors = strings.Split(s.Value, ",")
+		}
+	}
 	var limit unix.Rlimit
 	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // fails for an unknown limit only
 	f.OpenFilesLimit = limit.Max
@@ -89,20 +92,6 @@ func addressesBut(name string) (addresses []string) {
 		}
 	}
 	return addresses
-}
-
-// governors returns the frequency governors of the cores, each once, sorted
-// (https://docs.kernel.org/admin-guide/pm/cpufreq.html, scaling_governor).
-func (m machine) governors() []string {
-	files, _ := filepath.Glob(filepath.Join(m.sys, "devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
-	var names []string
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil {
-			names = append(names, strings.TrimSpace(string(text)))
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // deployed matches the folder of a version of a program that the launcher has copied, and

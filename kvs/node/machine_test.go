@@ -90,17 +90,6 @@ func TestLinkSpeed(t *testing.T) {
 	}
 }
 
-func TestGovernors(t *testing.T) {
-	cpu := func(n int) string { return fmt.Sprintf("sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", n) }
-	m := fixture(t, map[string]string{cpu(0): "schedutil\n", cpu(1): "performance\n", cpu(10): "performance\n"})
-	if got := m.governors(); !slices.Equal(got, []string{"performance", "schedutil"}) {
-		t.Errorf("governors %q", got)
-	}
-	if got := fixture(t, nil).governors(); got != nil {
-		t.Errorf("a machine without them has governors %q", got)
-	}
-}
-
 // Lines as the kernel writes them: 127.0.0.1:8080, every IPv4 address, an
 // established connection, [::1]:8081, and ::ffff:10.10.1.1.
 const tcpTable = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode

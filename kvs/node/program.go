@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"kvlab/extra/tune"
 	"kvlab/internal/cli"
 	"kvlab/metrics"
 	"kvlab/metrics/build"
+	"kvlab/metrics/usage"
 )
 
 // UsageError marks an error as the command line's: exit status 2.
@@ -153,7 +153,7 @@ func (p Program) work(ctx context.Context, node *Node) error {
 	if err == nil && start.Cores != "" {
 		err = bind(start.Cores)
 	}
-	tune.RaiseDescriptors()
+	usage.RaiseDescriptors()
 	if err == nil {
 		if start.GCS > 0 {
 			go forceGC(time.Duration(start.GCS * float64(time.Second)))

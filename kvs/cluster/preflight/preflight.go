@@ -35,6 +35,13 @@ type Target struct {
 	Leave  time.Duration // limit for a probe's exit
 }
 
+// View is a flag of the launcher that shows what a preflight finds in another form.
+type View struct {
+	Flag, Usage string
+	Check       func(value string) error // of the flag; its error says what it wants
+	Text        func(metrics.Preflight) string
+}
+
 // Run copies the programs to the plan's machines and checks whether a run may start
 // there. Its error joins a fault for every failure, or is plan.ErrInterrupted.
 func Run(ctx context.Context, t Target) (metrics.Preflight, error) {

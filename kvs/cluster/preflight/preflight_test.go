@@ -161,37 +161,6 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-func TestSettings(t *testing.T) {
-	own := metrics.HostSetting{Name: "net.core.somaxconn", Value: "4096", Want: "65535", Setter: metrics.SetInNamespace, Source: "X"}
-	other, none := own, metrics.HostSetting{Name: "governor", Setter: metrics.SetAbsent, Source: "Y"}
-	other.Value = "65535"
-	huge := metrics.HostSetting{Name: "thp", Value: "madvise", Want: "always", Setter: metrics.SetOnHost, Source: "Z"}
-	fixed := metrics.HostSetting{Name: "vm.swappiness", Value: "60", Want: "10", Setter: metrics.SetByNobody, Source: "Z"}
-	rings := metrics.HostSetting{Name: "rings eth1", Value: "rx 1 tx 1", Want: "rx 8 tx 4", Setter: metrics.SetInNamespace, Source: "Z"}
-	var p metrics.Preflight
-	for i, s := range []metrics.HostSetting{own, other, own} {
-		m := fit(string(rune('a'+i)), metrics.Client)
-		m.Facts.Settings = []metrics.HostSetting{s, none, huge, fixed, rings}
-		p.Machines = append(p.Machines, m.Machine)
-	}
-	want := `setting             value      recommended  set by     source  nodes
-net.core.somaxconn  4096       65535        namespace  X       a,c
-net.core.somaxconn  65535      as it is     namespace  X       b
-governor            -          -            absent     Y       all
-thp                 madvise    always       host       Z       all
-vm.swappiness       60         10           read-only  Z       all
-rings eth1          rx 1 tx 1  rx 8 tx 4    namespace  Z       all
-
-as root on each host, until it boots again (kvlab sets none of them):
-  sysctl -w net.core.somaxconn=65535
-  echo always >/sys/kernel/mm/transparent_hugepage/enabled
-  ethtool -G eth1 rx 8 tx 4
-`
-	if got := Settings(p); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
 // The page has a row for every fact of a finding.
 func TestEveryFactIsExplained(t *testing.T) {
 	text, err := os.ReadFile("../../../" + page)

@@ -1,4 +1,4 @@
-package tune
+package usage
 
 import (
 	"cmp"
@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"kvlab/metrics"
-	"kvlab/metrics/usage"
 )
 
-// trait is a property of a machine on which its speed depends and that no run sets.
+// trait is a property of a machine on which its speed depends and that no setting changes.
 type trait struct {
 	name string
-	path string                              // of its files below the root, a pattern as in filepath.Match
-	read func(h Host, paths []string) string // nil: their different values
+	path string                                   // of its files below the root, a pattern as in filepath.Match
+	read func(root string, paths []string) string // returns the value; nil: fileValues does
 }
 
 const (
@@ -47,7 +46,7 @@ var traits = []trait{
 	{"swap", "proc/swaps", swap},
 	{"kernel command line", "proc/cmdline", nil},
 	{"congestion control", "proc/sys/net/ipv4/tcp_congestion_control", nil},
-	{"nic driver", nic + "/device/driver", target},
+	{"nic driver", nic + "/device/driver", linkTarget},
 	{"nic numa node", nic + "/device/numa_node", nil},
 	{"nic rx queues", nic + "/queues/rx-*", count},
 	{"nic tx queues", nic + "/queues/tx-*", count},
@@ -56,26 +55,27 @@ var traits = []trait{
 	{"nic gro flush timeout", nic + "/gro_flush_timeout", nil},
 }
 
-// Traits returns properties of the machine on which its speed depends and that no run sets,
-// by name; Settings has those that a run can set. What the machine does not show is
-// metrics.Absent, which does not mean that it is off. If processors or queues differ, their
-// different values are sorted, with commas between them.
-func (h Host) Traits() map[string]string {
+// Traits returns properties of a machine on which its speed depends, by name; root and data are
+// those of Settings, which returns the properties that root can set. The value of what the
+// machine does not show is metrics.Absent, which does not mean that it is off. Where processors
+// or queues differ, their values are sorted, with commas between them.
+func Traits(root, data string) map[string]string {
 	all := make(map[string]string, len(traits))
 	for _, t := range traits {
-		paths, _ := filepath.Glob(filepath.Join(h.root, strings.Replace(t.path, nicName, cmp.Or(h.data, "-"), 1))) // the pattern is right
-		read := t.read
-		if read == nil {
-			read = Host.values
+		paths, _ := filepath.Glob(filepath.Join(root, strings.Replace(t.path, nicName, cmp.Or(data, "-"), 1))) // the pattern is right
+		if t.read == nil {
+			all[t.name] = fileValues(paths)
+		} else {
+			all[t.name] = t.read(root, paths)
 		}
-		if all[t.name] = read(h, paths); all[t.name] == "" {
+		if all[t.name] == "" {
 			all[t.name] = none(paths)
 		}
 	}
 	return all
 }
 
-// none is the value of files without one: "none" if they can be read.
+// none returns the value of files that hold nothing: "none" if one of them can be read.
 func none(paths []string) string {
 	for _, path := range paths {
 		if _, err := os.ReadFile(path); err == nil {
@@ -85,16 +85,16 @@ func none(paths []string) string {
 	return metrics.Absent
 }
 
-// count is the number of files.
-func count(_ Host, paths []string) string {
+// count returns the number of files.
+func count(_ string, paths []string) string {
 	if len(paths) == 0 {
 		return ""
 	}
 	return strconv.Itoa(len(paths))
 }
 
-// target is the name of what a symbolic link leads to.
-func target(_ Host, paths []string) string {
+// linkTarget returns the name of what a symbolic link leads to.
+func linkTarget(_ string, paths []string) string {
 	if len(paths) == 0 {
 		return ""
 	}
@@ -105,8 +105,8 @@ func target(_ Host, paths []string) string {
 	return filepath.Base(name)
 }
 
-// microcode is the version in cpuinfo, which x86 processors have.
-func microcode(_ Host, paths []string) string {
+// microcode returns the version in cpuinfo, which x86 processors have.
+func microcode(_ string, paths []string) string {
 	for _, line := range lines(paths) {
 		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "microcode" {
 			return strings.TrimSpace(value)
@@ -115,20 +115,20 @@ func microcode(_ Host, paths []string) string {
 	return metrics.Absent
 }
 
-// mitigations are the weaknesses of the processors that the kernel knows, with what it does
-// about each, without those that the processors do not have.
-func mitigations(_ Host, paths []string) string {
+// mitigations returns the weaknesses of the processors that the kernel knows, each with what the
+// kernel does about it. It leaves out those that the processors do not have.
+func mitigations(_ string, paths []string) string {
 	var all []string
 	for _, path := range paths {
-		if value, err := get(path); err == nil && value != "Not affected" {
+		if value, err := fileValue(path); err == nil && value != "Not affected" {
 			all = append(all, filepath.Base(path)+": "+value)
 		}
 	}
 	return strings.Join(all, ", ")
 }
 
-// swap is the kind and the size in KiB of each swap area, as in "partition 8388604".
-func swap(_ Host, paths []string) string {
+// swap returns the kind and the size in KiB of each swap area, as in "partition 8388604".
+func swap(_ string, paths []string) string {
 	var all []string
 	for _, line := range lines(paths) {
 		if words := strings.Fields(line); len(words) >= 3 && strings.HasPrefix(line, "/") {
@@ -138,12 +138,12 @@ func swap(_ Host, paths []string) string {
 	return strings.Join(all, ", ")
 }
 
-// processorLimit is the limit of processor time of this process; "" for none.
-func processorLimit(h Host, paths []string) string {
-	return usage.QuotaOf(strings.Join(lines(paths), "\n"), filepath.Join(h.root, "sys")).Limit
+// processorLimit returns this process's limit of processor time; "" for none.
+func processorLimit(root string, paths []string) string {
+	return QuotaOf(strings.Join(lines(paths), "\n"), filepath.Join(root, "sys")).Limit
 }
 
-// lines are the lines of the first file, without white space around them.
+// lines returns the lines of the first file, without white space around them.
 func lines(paths []string) (all []string) {
 	if len(paths) == 0 {
 		return nil

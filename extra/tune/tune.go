@@ -1,20 +1,37 @@
-package preflight
+// Package tune prints the settings of machines that decide how fast they are, with the commands
+// that set the recommended values. It sets none.
+package tune
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"kvlab/kvs/cluster/preflight"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
-// Settings returns the settings of a preflight's machines as text, a row for each setting
-// and machines that have it alike: its value, the one that is recommended, who can set it,
-// and who recommends it. The commands that set the recommended values follow.
-func Settings(p metrics.Preflight) string {
+// Row is the launcher's flag --tune.
+var Row = preflight.View{
+	Flag:  "tune",
+	Usage: "show: print the settings of every node's host that decide how fast it is, with recommended values and the commands that set them, and start nothing",
+	Check: func(value string) error {
+		if value != "show" {
+			return errors.New("want show: it prints the commands that set a host")
+		}
+		return nil
+	},
+	Text: show,
+}
+
+// show returns the settings of a preflight's machines as text. A row has a setting, its value,
+// the value that is recommended, who can set it, who recommends it, and the machines on which
+// all of this is the same. The commands that set the recommended values follow.
+func show(p metrics.Preflight) string {
 	var rows []metrics.HostSetting
 	names := map[metrics.HostSetting][]string{} // of the machines, by row
 	for _, m := range p.Machines {
@@ -55,7 +72,7 @@ func Settings(p metrics.Preflight) string {
 	return b.String()
 }
 
-// commands adds the commands that set what differs from its recommendation.
+// commands adds the commands that set those values that are not the recommended ones.
 func commands(b *strings.Builder, rows []metrics.HostSetting) {
 	var lines []string
 	for _, s := range rows {

@@ -1,4 +1,4 @@
-package tune
+package usage
 
 import (
 	"maps"
@@ -55,7 +55,7 @@ func TestTraits(t *testing.T) {
 		"thp defrag": "madvise", "swap": "partition 8388604, file 1024", "kernel command line": "quiet mitigations=auto",
 		"nic driver": "mlx5_core", "nic rx queues": "2", "nic tx queues": "1", "nic rps": "00,00000000,00,0000ffff", "nic xps": "0",
 	}
-	got := New(root, "eth9").Traits()
+	got := Traits(root, "eth9")
 	if len(got) != len(traits) {
 		t.Errorf("%d traits of %d", len(got), len(traits))
 	}
@@ -63,7 +63,7 @@ func TestTraits(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for name, value := range New(t.TempDir(), "").Traits() {
+	for name, value := range Traits(t.TempDir(), "") {
 		if value != metrics.Absent {
 			t.Errorf("a machine without files has %s %q", name, value)
 		}
@@ -85,7 +85,7 @@ func TestProcessorLimit(t *testing.T) {
 		for path, text := range test.files {
 			put(t, filepath.Join(root, path), text)
 		}
-		if got := New(root, "").Traits()["processor limit"]; got != test.want {
+		if got := Traits(root, "")["processor limit"]; got != test.want {
 			t.Errorf("%q: %q, want %q", test.files, got, test.want)
 		}
 	}
