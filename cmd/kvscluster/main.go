@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"kvlab/extra/contain"
+	"kvlab/extra/grade"
+	"kvlab/extra/study"
 	"kvlab/extra/tune"
 	"kvlab/kvs/cluster"
 	"kvlab/kvs/cluster/preflight"
@@ -34,7 +36,7 @@ func main() {
 	launcher := cluster.New(root, bin, os.Stdout, os.Stderr)
 	ctx, force := interrupts()
 	launcher.Force = force
-	launcher.Extras = cluster.Extras{Views: []preflight.View{tune.Row}}
+	launcher.Extras = cluster.Extras{Kinds: []cluster.Kind{study.Kind, grade.Kind}, Views: []preflight.View{tune.Row}}
 	os.Exit(cluster.ExitStatus(launcher.Run(ctx, os.Args[1:])))
 }
 

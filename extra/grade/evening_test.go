@@ -41,9 +41,7 @@ func newLab(seed uint64, speed map[string]float64) lab {
 }
 
 func (l lab) experiment() Experiment {
-	var e Experiment
-	e.Plan, e.Length = l.plan, func(string) time.Duration { return 15 * time.Second }
-	return e
+	return Of(l.plan, func(string) time.Duration { return 15 * time.Second })
 }
 
 // begun is when each lab's evening begins.
@@ -275,7 +273,7 @@ func TestOneFolder(t *testing.T) {
 			}
 		}
 		done := l.run(t, nil, all)
-		_, v := l.experiment().Conclude(done, nil)
+		v := l.experiment().Conclude(done, nil).Verdict
 		a := l.experiment().Answer(done)
 		if s := Decide(l.plan, done); len(done) != 2 || s.Rounds != 1 || v.Valid != (check == "") || v.Check != check || v.Reason != map[bool]string{true: "why"}[check != ""] || a.Good != v.Valid || a.Next == "" {
 			t.Errorf("%s: %d trials, %+v, %+v, %+v", name, len(done), v, a, s)
@@ -402,17 +400,18 @@ func TestGates(t *testing.T) {
 		t.Errorf("%+v in %d rounds", once, s.Rounds)
 	}
 	e := l.experiment()
-	text, v := e.Conclude(done, nil)
+	end := e.Conclude(done, nil)
+	text, v := end.Full, end.Verdict
 	if a := e.Answer(done); !v.Valid || !a.Good || a.Headline != "2 stores ranked, 4 INVALID" || !strings.Contains(text, "\nrank  entry") {
 		t.Errorf("%v, %+v\n%s", v, a, text)
 	}
-	for line := range strings.Lines(e.Brief(done)) {
+	for line := range strings.Lines(end.Brief) {
 		if utf8.RuneCountInString(line) > 81 {
 			t.Errorf("a line of more than 80 columns: %s", line)
 		}
 	}
-	if outline := e.Outline(); !strings.Contains(outline, "T: 6 trials in each round, at least 1.5 minutes, in random order by --seed 5\ndecides after 6, 10, 16, 24 rounds\n") || e.Missing() != "odd does not build: main.go:1: syntax error\n" {
-		t.Errorf("outline:\n%s%s", outline, e.Missing())
+	if outline := e.Outline(); !strings.Contains(outline, "T: 6 trials in each round, at least 1.5 minutes, in random order by --seed 5\ndecides after 6, 10, 16, 24 rounds\n") || missing(*l.plan.Class) != "odd does not build: main.go:1: syntax error\n" {
+		t.Errorf("outline:\n%s%s", outline, missing(*l.plan.Class))
 	}
 	if files := e.Files(done, false); !reflect.DeepEqual(files[metrics.StandingsFile], s) {
 		t.Errorf("files %+v", files)
@@ -445,7 +444,7 @@ func TestEndOfEvening(t *testing.T) {
 		if s.Rounds != test.rounds || s.Deciding != test.deciding || !strings.HasPrefix(s.Ended, test.ended) || len(done) != 2*test.rounds {
 			t.Errorf("%s: %d trials, %+v", name, len(done), s)
 		}
-		_, v := l.experiment().Conclude(done, nil)
+		v := l.experiment().Conclude(done, nil).Verdict
 		if a := l.experiment().Answer(done); v.Valid != (name != "reference") || a.Good != v.Valid {
 			t.Errorf("%s: %v, %+v", name, v, a)
 		}

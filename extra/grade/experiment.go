@@ -19,6 +19,15 @@ type Experiment struct {
 	Length func(args string) time.Duration // estimates how long a trial takes with these launcher flags
 }
 
+// Of returns the experiment of a plan.
+func Of(plan metrics.Sweep, length func(args string) time.Duration) Experiment {
+	spec := func(point []string) experiment.Spec {
+		at := slices.IndexFunc(plan.Class.Entries, func(e metrics.Entry) bool { return e.Name == point[0] })
+		return specOf(plan.Class.Entries[at])
+	}
+	return Experiment{experiment.Sweep{Plan: plan, Spec: spec}, length}
+}
+
 // Next returns the trials that remain of the round under way, or those of the next one;
 // none at the end of the evening.
 func (e Experiment) Next(done []metrics.Trial) ([]experiment.Group, error) {
@@ -29,20 +38,10 @@ func (e Experiment) Next(done []metrics.Trial) ([]experiment.Group, error) {
 	for _, p := range evening.left {
 		name := metrics.PointName(e.Plan.Knobs, p.Point)
 		at := slices.IndexFunc(specs, func(s experiment.Spec) bool { return s.Name == name })
-		groups = append(groups, experiment.Group{{PlannedTrial: p, Of: of, Label: fmt.Sprintf("round %d, %s", p.Round, p.Point[0]), Spec: specs[at]}})
+		label := fmt.Sprintf("round %d, %s", p.Round, p.Point[0]) // the team, which a number does not tell
+		groups = append(groups, experiment.Group{{PlannedTrial: p, Of: of, Label: label, Told: label, Quiet: true, Spec: specs[at]}})
 	}
 	return groups, nil
-}
-
-// Missing lists the entries that cannot be measured, a line each.
-func (e Experiment) Missing() string {
-	var b strings.Builder
-	for _, entry := range e.Plan.Class.Entries {
-		if entry.Broken != "" {
-			fmt.Fprintln(&b, format.Wrap(fmt.Sprintf("%s does not build: %s", entry.Name, format.Label(format.OneLine(entry.Broken), 400)), 0, 2))
-		}
-	}
-	return b.String()
 }
 
 // Outline returns who is measured and for how long, for --dry-run.
@@ -67,17 +66,19 @@ func (e Experiment) Files(done []metrics.Trial, ended bool) map[string]any {
 	return files
 }
 
-// Brief returns the table of the standings.
-func (e Experiment) Brief(done []metrics.Trial) string { return table(Decide(e.Plan, done)) }
-
 // Conclude returns the results of the entries and the standings, and the verdict on the
-// evening. An INVALID entry does not make it INVALID, but a reference that fails does.
-func (e Experiment) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
+// evening. An INVALID entry does not make it INVALID, but a reference that fails does. An
+// evening that is interrupted has its pages.
+func (e Experiment) Conclude(done []metrics.Trial, err error) experiment.Conclusion {
+	end := e.Sweep.Conclude(done, err)
+	end.Drawn = len(done) > 0
 	if err != nil {
-		return "", metrics.Verdict{}
+		return end
 	}
-	text, _ := e.Sweep.Conclude(done, nil)
-	return text + e.Brief(done), e.verdict(done)
+	end.Brief = table(Decide(e.Plan, done))
+	end.Full += end.Brief
+	end.Verdict, end.Answer = e.verdict(done), e.Answer(done)
+	return end
 }
 
 func (e Experiment) verdict(done []metrics.Trial) metrics.Verdict {

@@ -2,6 +2,8 @@ package study
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +16,17 @@ import (
 // claims.
 type Experiment struct {
 	experiment.Sweep
+	Dir    string                          // its folder
 	Length func(args string) time.Duration // estimates how long a trial takes with these launcher flags
+}
+
+// Of returns the experiment of a plan.
+func Of(plan metrics.Sweep, dir string, length func(args string) time.Duration) Experiment {
+	spec := func(point []string) experiment.Spec {
+		at := slices.Index(plan.Knobs[0].Values, point[0])
+		return experiment.Spec{Args: plan.Study.Points[at].Args, Where: "--study, " + metrics.PointKnob + " " + point[0]}
+	}
+	return Experiment{experiment.Sweep{Plan: plan, Spec: spec}, dir, length}
 }
 
 // Planned completes a sweep's plan by the points of a study, with the number of trials of
@@ -42,10 +54,10 @@ func (f File) Minutes(quick bool, length func(args string) time.Duration) float6
 	return sum
 }
 
-// Missing lists the claims that are not tested here, a line each.
-func (e Experiment) Missing() string {
+// missing lists the claims that are not tested here, a line each.
+func missing(study metrics.Study) string {
 	var b strings.Builder
-	for _, c := range e.Plan.Study.Claims {
+	for _, c := range study.Claims {
 		if c.Cannot != "" {
 			fmt.Fprintln(&b, format.Wrap(fmt.Sprintf("cannot test %s/%s: %s", c.Study, c.Name, c.Cannot), 0, 2))
 		}
@@ -53,7 +65,7 @@ func (e Experiment) Missing() string {
 	return b.String()
 }
 
-// Outline returns what is tested, what is not, the time that it takes, and the order of the
+// Outline returns how many claims are tested, the time that it takes, and the order of the
 // trials, for --dry-run.
 func (e Experiment) Outline() string {
 	left, lengths := time.Duration(0), make(map[string]time.Duration)
@@ -64,7 +76,7 @@ func (e Experiment) Outline() string {
 		left += lengths[planned.Point[0]]
 	}
 	return fmt.Sprintf("%s of %s, at least %.1f minutes\n", format.Plural(len(e.Plan.Study.Claims), "claim"), strings.Join(e.Plan.Study.Names, ", "), left.Minutes()) +
-		e.Missing() + e.Sweep.Outline()
+		e.Sweep.Outline()
 }
 
 // Files are those of a sweep, and in the end the outcomes and study.md. An interrupted
@@ -78,15 +90,21 @@ func (e Experiment) Files(done []metrics.Trial, ended bool) map[string]any {
 	return files
 }
 
-// Brief returns the table of claims.
-func (e Experiment) Brief(done []metrics.Trial) string { return table(Decide(e.Plan, done)) }
-
 // Conclude returns the points' results and the table of claims, and the verdict on the
 // trials, which says nothing of the claims.
-func (e Experiment) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
-	text, verdict := e.Sweep.Conclude(done, err)
-	if err == nil {
-		text += e.Brief(done)
+func (e Experiment) Conclude(done []metrics.Trial, err error) experiment.Conclusion {
+	end := e.Sweep.Conclude(done, err)
+	if err != nil {
+		return end
 	}
-	return text, verdict
+	results := Decide(e.Plan, done)
+	end.Brief = table(results)
+	end.Full += end.Brief
+	outcomes := metrics.OutcomesOf(results)
+	if end.Answer.Basis = outcomes; end.Answer.Good {
+		end.Answer.Headline, end.Answer.Basis = outcomes, format.Plural(len(done), "trial")
+		end.Answer.Latency, end.Answer.Limit = "", ""
+		end.Answer.Next = "read " + filepath.Join(e.Dir, "study.md") + " for the figures of each claim"
+	}
+	return end
 }

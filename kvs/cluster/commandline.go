@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,21 +22,22 @@ type argsText struct {
 	server, client string
 	words          []string             // positional
 	given          []experiment.Setting // the programs' flags
+	extras         []Kind               // whose commands an error may mean
 }
 
 // parseArgs reads a command line without its program's name. Flags may stand
 // before, between and after the positional words, those of the programs among them.
 // The usage text goes to help when it is asked for; the error is then flag.ErrHelp.
-func (e Extras) parseArgs(args []string, defaultOut string, programs plan.Flags, help io.Writer) (Config, error) {
-	cfg := Config{extras: e}
-	var text argsText
-	fs := newFlagSet(&cfg, &text, programs, defaultOut)
-	words, err := asFlags(args)
+func (l *Launcher) parseArgs(args []string, help io.Writer) (Config, error) {
+	cfg, extras := &Config{extras: l.Extras}, l.Extras.Kinds
+	text := argsText{extras: extras}
+	fs, planners := newFlagSet(cfg, &text, l.flags, filepath.Join(l.Root, "logs"))
+	words, err := asFlags(args, extras)
 	if err == nil {
 		words, err = pairAB(words)
 	}
 	if err != nil {
-		return cfg, err
+		return *cfg, err
 	}
 	if err := text.parse(fs, joinCurve(words)); errors.Is(err, flag.ErrHelp) {
 		topic := ""
@@ -44,66 +46,27 @@ func (e Extras) parseArgs(args []string, defaultOut string, programs plan.Flags,
 				topic = word
 			}
 		}
-		return cfg, cmp.Or(printUsage(fs, topic, help), err)
+		return *cfg, cmp.Or(printUsage(fs, topic, extras, help), err)
 	} else if err != nil {
-		return cfg, asTyped(err, args)
+		return *cfg, asTyped(err, args, extras)
 	}
-	if err := text.apply(&cfg.Spec, programs); err != nil {
-		return cfg, err
+	if err := text.apply(&cfg.Spec, l.flags); err != nil {
+		return *cfg, err
 	}
-	err = asTyped(cfg.validate(fs), args)
-	if file := cfg.Trials.Class; file != nil && err == nil {
-		err = file.Limit(&cfg.Contain)
+	err = asTyped(cfg.validate(fs), args, extras)
+	short := cfg.Quick
+	if i := slices.IndexFunc(planners, Planner.Asked); i >= 0 && err == nil {
+		cfg.planner = planners[i]
+		err = cfg.planner.Settle(cfg)
+		short = short && !slices.Concat(extras, kinds)[i].Quick
 	}
 	if cfg.Grade != nil {
 		cfg.ClientArgs = slices.Concat(cfg.Grade.Work.Args(), cfg.ClientArgs)
 	}
-	if cfg.Quick && len(cfg.Trials.Studies) == 0 {
+	if short {
 		cfg.ClientArgs = slices.Concat(quickArgs, cfg.ClientArgs)
 	}
-	return cfg, err
-}
-
-// commands are the words that a command line may begin with, each before the value of a
-// flag that it stands for.
-var commands = []struct{ word, flag, value string }{
-	{"grade", "class", "a class file, as in grade class.toml"},
-	{"rerun", "rerun", "the folder of a run, as in rerun logs/latest"},
-}
-
-// nearestCommand asks whether a command line's first word was to be a command, if it looks
-// like one.
-func nearestCommand(word string) string {
-	words := []string{"help"}
-	for _, c := range commands {
-		words = append(words, c.word)
-	}
-	return cli.DidYouMean(word, "", words)
-}
-
-// asFlags rewrites a command line that begins with one of the commands to flags.
-func asFlags(args []string) ([]string, error) {
-	for _, c := range commands {
-		switch {
-		case len(args) == 0 || args[0] != c.word:
-		case len(args) == 1 || strings.HasPrefix(args[1], "-"):
-			return nil, fmt.Errorf("%s: want %s", c.word, c.value)
-		default:
-			return append([]string{"--" + c.flag + "=" + args[1]}, args[2:]...), nil
-		}
-	}
-	return args, nil
-}
-
-// asTyped names the command that a command line begins with, where an error names the flag
-// that it stands for.
-func asTyped(err error, args []string) error {
-	for _, c := range commands {
-		if err != nil && len(args) > 0 && args[0] == c.word {
-			return errors.New(strings.NewReplacer("for flag -"+c.flag, "for "+c.word, "--"+c.flag+": ", c.word+": ").Replace(err.Error()))
-		}
-	}
-	return err
+	return *cfg, err
 }
 
 // joinCurve rewrites --curve RATES to --curve=RATES. A whole number after --curve is the
@@ -178,7 +141,7 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 		case i < 2:
 			if err := s.Set(wordNames[i], word, programs); err != nil {
 				if i == 0 {
-					err = fmt.Errorf("%w%s", err, nearestCommand(word))
+					err = fmt.Errorf("%w%s", err, nearestCommand(word, t.extras))
 				}
 				return err
 			}

@@ -67,7 +67,7 @@ func finish(w io.Writer, result string, a verdict.Answer, dir trial.Folder, verd
 // picture draws a folder's figures and report. A failure is only reported: the
 // measurement stands without figures.
 func (l *Launcher) picture(dir trial.Folder) {
-	if _, err := l.draw(string(dir)); err != nil {
+	if _, err := l.Draw(string(dir)); err != nil {
 		fmt.Fprintf(l.progress, "not everything is drawn: %v\n", err)
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"kvlab/extra/contain"
-	"kvlab/extra/grade"
-	"kvlab/extra/study"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
@@ -48,18 +47,25 @@ type Config struct {
 	Reap      bool                 // only end the remains of earlier runs
 	NoCeiling bool                 // no ceiling is measured before the first trial
 	Verbose   bool                 // print every figure, not only the answer
-	List      bool                 // list the studies, start nothing
 	SelfTest  *experiment.SelfTest // test the instrument; nil does not
+
+	// Accept returns an error if a client with these settings does not do what the command
+	// line asks for; nil accepts all.
+	Accept func(client metrics.FlagValues) error
+	// Work does what the command line asks for in place of a run; nil makes a run.
+	Work func(site Site, w io.Writer) error
 
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
 
-	extras Extras                         // whose flags the command line may have
-	view   func(metrics.Preflight) string // of what the preflight finds; nil: its own table
+	planner Planner                        // of the experiment; nil of a plain run
+	extras  Extras                         // whose flags the command line may have
+	view    func(metrics.Preflight) string // of what the preflight finds; nil: its own table
 }
 
 // Extras are the rows that a main gives to its launcher. Each is a flag, which a launcher
 // without the row does not have.
 type Extras struct {
+	Kinds []Kind
 	Views []preflight.View
 }
 
@@ -68,10 +74,6 @@ type Trials struct {
 	metrics.Sweep                  // what the command line says of it; Trials and Seed are 0 if it does not
 	Resume        string           // the folder of a sweep to continue
 	Curve         experiment.Curve // the rates of --curve, the objective of --slo
-	Studies       []study.File     // of --study
-	Class         *grade.File      // of --class; nil for none
-	CheckOne      string           // a folder that is checked in place of the class's entries; "" for none
-	Only          string           // the entry of the class that is measured beside the reference; "" for all
 }
 
 // The default numbers of trials of every point.
@@ -82,7 +84,7 @@ const (
 )
 
 // newFlagSet defines the launcher's flags, and those of the programs among them.
-func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut string) *flag.FlagSet {
+func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut string) (*flag.FlagSet, []Planner) {
 	fs := flag.NewFlagSet("run-cluster.sh", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
@@ -122,26 +124,15 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 		cfg.NoCeiling = true
 		return nil
 	})
-	fs.Func("study", "test claims of reports, `NAME`: one or more of the studies of --study list, with commas between them; all; or a file of your own, such as mine.toml (docs/experiments.md); --quick takes their quick form", func(text string) (err error) {
-		if cfg.List = text == "list"; cfg.List {
-			text = "all"
-		}
-		cfg.NoCeiling = true // which is a trial of each point more
-		cfg.Trials.Studies, err = study.ReadAll(text)
-		return err
-	})
-	fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure all of them; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) (err error) {
-		cfg.NoCeiling = true
-		cfg.Trials.Class, err = grade.Read(text)
-		return err
-	})
-	fs.StringVar(&cfg.Trials.Only, "only", "", "with --class: measure this `entry` and the reference alone, such as a store that was submitted again")
-	fs.StringVar(&cfg.Trials.CheckOne, "check-one", "", "with --class: check the store in this `folder` as the class would, in one round beside the reference")
 	cfg.Rerun.flags(fs)
 	cfg.Trials.flags(fs, programs)
+	var planners []Planner
+	for _, kind := range slices.Concat(cfg.extras.Kinds, kinds) {
+		planners = append(planners, kind.New(fs, cfg))
+	}
 	text.specFlags(fs, &cfg.Spec)
 	defineProgramFlags(fs, programs, &text.given)
-	return fs
+	return fs, planners
 }
 
 // nodeFlags defines the flags that name the nodes and say how to reach them.
@@ -260,15 +251,6 @@ func parseShare(text string) (float64, error) {
 		return 0, errors.New("want more than 0% and at most 50%, as in 2%")
 	}
 	return share / 100, nil
-}
-
-// isSeries reports whether the command line asks for more than a plain run.
-func (c Config) isSeries() bool { return c.Trials.many() || c.SelfTest != nil }
-
-// many reports whether the run is a sweep, a curve, a comparison, a study or a class, even
-// of one trial.
-func (t Trials) many() bool {
-	return len(t.Knobs) > 0 || len(t.Studies) > 0 || t.Class != nil || t.Trials > 0 || t.Until > 0 || t.isCurve()
 }
 
 // isCurve reports whether the run offers rates.

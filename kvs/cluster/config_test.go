@@ -17,9 +17,9 @@ import (
 	"kvlab/metrics/format"
 )
 
-// parseArgs parses the command line of a launcher without extras.
-func parseArgs(args []string, out string, programs plan.Flags, help io.Writer) (Config, error) {
-	return Extras{}.parseArgs(args, out, programs, help)
+// parse reads a command line of a launcher without extras.
+func parse(args []string, flags plan.Flags, help io.Writer) (Config, error) {
+	return (&Launcher{flags: flags}).parseArgs(args, help)
 }
 
 func TestParseArgs(t *testing.T) {
@@ -48,10 +48,11 @@ func TestParseArgs(t *testing.T) {
 			Config{Trials: Trials{Sweep: metrics.Sweep{Trials: 3, Until: 0.025, Seed: 7, Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "theta", Values: []string{"0.5"}}}}}}},
 	}
 	for _, test := range tests {
-		got, err := parseArgs(test.args, "logs", nil, io.Discard)
+		got, err := parse(test.args, nil, io.Discard)
 		if test.want.Out == "" {
 			test.want.Out = "logs"
 		}
+		got.planner = nil
 		if err != nil || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("parseArgs(%q) = %+v, %v; want %+v", test.args, got, err, test.want)
 		}
@@ -66,7 +67,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"0"}, `servers "0"`},
 		{[]string{"-1"}, "--1: unknown flag"},
 		{[]string{"two"}, `servers "two": must be a positive whole number`},
-		{[]string{"grad", "class.toml"}, `servers "grad": must be a positive whole number; did you mean grade?`},
+		{[]string{"rerum", "logs/latest"}, `servers "rerum": must be a positive whole number; did you mean rerun?`},
 		{[]string{"1", "1.5"}, `clients "1.5"`},
 		{[]string{"+1"}, `servers "+1"`},
 		{[]string{""}, `servers ""`},
@@ -129,7 +130,6 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--name", "x", "--resume", "y"}, "--name excludes --resume"},
 		{[]string{"--restart-at", "2s"}, `"2s" for flag -restart-at: want 3s or more`},
 		{[]string{"--restart-at", "10s", "--soak", "30m"}, "--restart-at excludes --soak"},
-		{[]string{"--restart-at", "10s", "--study", "list"}, "--restart-at excludes --study"},
 		{[]string{"--soak", "30"}, `invalid value "30" for flag -soak`},
 		{[]string{"--soak", "30m", "--secs", "5"}, "--soak excludes --secs"},
 		{[]string{"--soak", "30m", "--trials", "2"}, "--soak excludes --trials"},
@@ -139,7 +139,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{[]string{"--soak", "30m", "--deadline", "30m"}, "--deadline 30m0s: the window of --soak 30m0s is as long already"},
 	}
 	for _, test := range tests {
-		_, err := parseArgs(test.args, "logs", nil, io.Discard)
+		_, err := parse(test.args, nil, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("parseArgs(%q): error %v, want one line with %q", test.args, err, test.want)
 		}
@@ -149,7 +149,7 @@ func TestParseArgsErrors(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"-help"}, {"2", "2", "-h"}, {"--help", "all"}, {"help", "all"}, {"--help", "nodes"}} {
 		var text bytes.Buffer
-		if _, err := parseArgs(args, "logs", testFlags, &text); !errors.Is(err, flag.ErrHelp) {
+		if _, err := parse(args, testFlags, &text); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("parseArgs(%q): error %v, want help", args, err)
 		}
 		for line := range strings.Lines(text.String()) {
@@ -169,16 +169,17 @@ func TestHelp(t *testing.T) {
 			}
 			continue
 		}
-		newFlagSet(&Config{}, &argsText{}, testFlags, "").VisitAll(func(f *flag.Flag) {
+		all, _ := newFlagSet(&Config{}, &argsText{}, testFlags, "")
+		all.VisitAll(func(f *flag.Flag) {
 			if !strings.Contains(text.String(), "  -"+f.Name+"\n") && !strings.Contains(text.String(), "  -"+f.Name+" ") {
 				t.Errorf("parseArgs(%q): help has no -%s", args, f.Name)
 			}
-			if topicOf(f) == "" {
+			if topicOf(f, nil) == "" {
 				t.Errorf("-%s has no topic", f.Name)
 			}
 		})
 	}
-	if _, err := parseArgs([]string{"--help", "node"}, "logs", testFlags, io.Discard); err == nil || !strings.HasSuffix(err.Error(), "; did you mean nodes?") {
+	if _, err := parse([]string{"--help", "node"}, testFlags, io.Discard); err == nil || !strings.HasSuffix(err.Error(), "; did you mean nodes?") {
 		t.Error(err)
 	}
 }
@@ -213,7 +214,7 @@ func TestProgramFlags(t *testing.T) {
 		{"--ab= --ab= --batch 64", "", "-batch=64"},
 		{"--secs 5", "", ""},
 	} {
-		cfg, err := parseArgs(strings.Fields(test.args), "logs", testFlags, io.Discard)
+		cfg, err := parse(strings.Fields(test.args), testFlags, io.Discard)
 		if err != nil || strings.Join(cfg.ServerArgs, " ") != test.server || strings.Join(cfg.ClientArgs, " ") != test.client {
 			t.Errorf("%q: servers %q, clients %q, %v; want %q, %q", test.args, cfg.ServerArgs, cfg.ClientArgs, err, test.server, test.client)
 		}
@@ -227,7 +228,7 @@ func TestProgramFlags(t *testing.T) {
 		"--rate 5 --slo p99=5ms":             "--curve and --slo choose the rates: leave -rate out",
 		"--ab= --ab=--btach":                 "--btach: unknown flag; did you mean --batch?",
 	} {
-		if _, err := parseArgs(strings.Fields(args), "logs", testFlags, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(strings.Fields(args), testFlags, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}
@@ -235,7 +236,7 @@ func TestProgramFlags(t *testing.T) {
 
 // The flags of a variant come after those of both, and win.
 func TestProgramFlagsOfVariants(t *testing.T) {
-	cfg, err := parseArgs([]string{"--ab", "", "--batch 1024 --engine slab", "--batch", "64"}, "logs", testFlags, io.Discard)
+	cfg, err := parse([]string{"--ab", "", "--batch 1024 --engine slab", "--batch", "64"}, testFlags, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestLifetimeErrors(t *testing.T) {
 		"--reap 2 2 a b c":      "unexpected word",
 		"--reap --sweep batch=": "",
 	} {
-		if _, err := parseArgs(strings.Fields(args), "logs", nil, nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := parse(strings.Fields(args), nil, nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error %v, want %q", args, err, want)
 		}
 	}

@@ -18,7 +18,7 @@ func FuzzArgs(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := parseArgs(strings.Split(text, "\n"), "logs", nil, io.Discard)
+		c, err := parse(strings.Split(text, "\n"), nil, io.Discard)
 		if err != nil {
 			if !errors.Is(err, flag.ErrHelp) && strings.Contains(err.Error(), "\n") && !strings.Contains(text, "\n") {
 				t.Fatalf("%q: error of several lines: %v", text, err)

@@ -26,14 +26,19 @@ const statusLine = "\nexit status: 0 VALID, 1 INVALID or failed, 2 bad usage, 13
 var topics = []struct{ name, about, flags string }{
 	{"nodes", "machines and processes", "nodes hosts local slurm virtual link-rate ssh-config symmetric servers-per-node clients-per-node server-cores client-cores preflight check json tune reap deadline"},
 	{"workload", "what clients do, and for how long", "secs quick soak client-args"},
-	{"experiments", "questions that need more than one run", "trials until sweep ab together curve slo margin study seed resume rerun selftest times baseline fail-if"},
+	{"experiments", "questions that need more than one run", "trials until sweep ab together curve slo margin seed resume rerun selftest times baseline fail-if"},
 	{"targets", "the store that is measured", "target server-args contain restart-at"},
-	{"class", "a course's submissions, and grades", "class grade only check-one"},
+	{"class", "a course's submissions, and grades", "grade"},
 	{"output", "what is printed and kept", "out name v dry-run no-ceiling version cpuprofile trace sample-every repeat"},
 }
 
 // topicOf returns a flag's topic.
-func topicOf(f *flag.Flag) string {
+func topicOf(f *flag.Flag, extras []Kind) string {
+	for _, kind := range extras {
+		if slices.Contains(strings.Fields(kind.Flags), f.Name) {
+			return kind.Topic
+		}
+	}
 	for _, t := range topics {
 		if slices.Contains(strings.Fields(t.flags), f.Name) {
 			return t.name
@@ -49,7 +54,7 @@ func topicOf(f *flag.Flag) string {
 
 // printUsage prints the help: a screen with the flags that people set often, the flags of a
 // topic, or, of the topic all, every flag.
-func printUsage(fs *flag.FlagSet, topic string, w io.Writer) error {
+func printUsage(fs *flag.FlagSet, topic string, extras []Kind, w io.Writer) error {
 	names := []string{"all"}
 	for _, t := range topics {
 		names = append(names, t.name)
@@ -79,7 +84,7 @@ func printUsage(fs *flag.FlagSet, topic string, w io.Writer) error {
 			if program, ok := f.Value.(*programFlag); ok {
 				of = program.of
 			}
-			if of == group && (topic == "all" || topicOf(f) == topic) {
+			if of == group && (topic == "all" || topicOf(f, extras) == topic) {
 				fmt.Fprint(w, title)
 				title = ""
 				shown.Var(f.Value, f.Name, f.Usage)

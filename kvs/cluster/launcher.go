@@ -3,7 +3,7 @@
 //
 // A run has six steps:
 //
-//  1. parseArgs turns the command line into a Config.
+//  1. Launcher.parseArgs turns the command line into a Config.
 //  2. Package nodes finds the machines, and package plan assigns places to them.
 //  3. Package remote copies the programs, and package preflight checks every machine.
 //  4. Package trial runs the processes through the protocol of package node, and
@@ -21,7 +21,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 
 	"kvlab/extra/contain"
@@ -37,16 +36,17 @@ import (
 
 // Launcher executes runs. Its fields are set before Run is called.
 type Launcher struct {
-	Programs plan.Programs   // of this checkout
-	Bin      string          // the folder of the launcher's own program
-	Root     string          // the checkout: its logs folder is the default of --out
-	SSH      string          // the ssh program, a path or a name on PATH
-	Testbed  nodes.Testbed   // the experiment that this machine is part of
-	Slurm    nodes.Slurm     // the Slurm job that the launcher is part of
-	Stdout   io.Writer       // results
-	Stderr   io.Writer       // progress and explanations
-	Force    <-chan struct{} // closed: kill the nodes instead of waiting for their exit; may be nil
-	Extras   Extras          // further flags
+	Programs plan.Programs                                // of this checkout
+	Bin      string                                       // the folder of the launcher's own program
+	Root     string                                       // the checkout: its logs folder is the default of --out
+	SSH      string                                       // the ssh program, a path or a name on PATH
+	Testbed  nodes.Testbed                                // the experiment that this machine is part of
+	Slurm    nodes.Slurm                                  // the Slurm job that the launcher is part of
+	Stdout   io.Writer                                    // results
+	Stderr   io.Writer                                    // progress and explanations
+	Extras   Extras                                       // further flags
+	Draw     func(dir string) (files []string, err error) // draws a folder's figures and report
+	Force    <-chan struct{}                              // closed: kill the nodes instead of waiting for their exit; may be nil
 
 	flags     plan.Flags        // of Programs, since Run began
 	passwords map[string]string // that the command line has, by their marks; since Run began
@@ -55,7 +55,6 @@ type Launcher struct {
 	baseline  *compare.Baseline // nil for none
 	walls     sync.Map          // of --contain that Run has found so far: []metrics.Wall by limits and node
 	progress  *progress
-	draw      func(dir string) (files []string, err error)
 }
 
 // New returns a Launcher for a checkout at root whose programs were built into bin.
@@ -71,7 +70,7 @@ func New(root, bin string, stdout, stderr io.Writer) *Launcher {
 		Stderr:   stderr,
 		timeouts: trial.DefaultTimeouts(),
 		ceilings: make(ceilings),
-		draw:     plots.Draw,
+		Draw:     plots.Draw,
 	}
 }
 
@@ -101,9 +100,8 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 		return err
 	case cfg.Reap:
 		return l.reap(ctx, cfg)
-	case cfg.List:
-		l.listStudies(cfg)
-		return nil
+	case cfg.Work != nil:
+		return cfg.Work(Site{&series{resolver: &resolver{launcher: l, cfg: cfg}}}, l.Stdout)
 	}
 	given := args
 	if cfg, args, err = l.earlier(cfg, args); err != nil {
@@ -133,7 +131,7 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 		// The wall of the network does not hold then, as the result says.
 	}
 	r := newResolver(ctx, l, cfg, nodes)
-	if cfg.isSeries() {
+	if cfg.planner != nil {
 		return (&series{resolver: r}).run(ctx, args)
 	}
 	return l.single(ctx, args, r)
@@ -146,7 +144,7 @@ func (l *Launcher) parse(ctx context.Context, args []string) (cfg Config, err er
 	if ctx.Err() != nil {
 		return cfg, plan.ErrInterrupted
 	}
-	cfg, err = l.Extras.parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, l.Stdout)
+	cfg, err = l.parseArgs(args, l.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp), err == nil && cfg.Version:
 		return cfg, err

@@ -82,7 +82,7 @@ func fakeLauncher(root string, stdout, stderr io.Writer) *Launcher {
 	l.timeouts.Leave = time.Second
 	l.timeouts.Exit = 5 * time.Second
 	l.timeouts.Grace = 300 * time.Millisecond
-	l.draw = func(string) ([]string, error) { return nil, nil } // slow with -race
+	l.Draw = func(string) ([]string, error) { return nil, nil } // slow with -race
 	return l
 }
 
@@ -141,7 +141,7 @@ func (tr *testRun) checkGone(t *testing.T, nodes int) {
 func TestValidRun(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.draw = plots.Draw
+	tr.Draw = plots.Draw
 	if err := tr.run(context.Background()); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}

@@ -5,9 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"kvlab/internal/fakenode"
 )
 
 // TestMain makes the fake nodes' program, or is a launcher's process.
@@ -21,11 +21,12 @@ func TestMain(m *testing.M) {
 	// Most parallel tests wait for nodes, also on a machine of few processors.
 	flag.Parse()
 	flag.Set("test.parallel", "6")
-	remove, err := makeFakeProgram()
+	program, remove, err := fakenode.Build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	os.Setenv(programVariable, program)
 	status := m.Run()
 	remove()
 	os.Exit(status)
@@ -33,21 +34,3 @@ func TestMain(m *testing.M) {
 
 // programVariable is the environment variable with the path of the fake nodes' program.
 const programVariable = "FAKE_PROGRAM"
-
-// makeFakeProgram makes the fake nodes' program, never with the race detector, and sets
-// programVariable. go run keeps the linked program in the build cache.
-func makeFakeProgram() (remove func(), err error) {
-	dir, err := os.MkdirTemp("", "fakenode-")
-	if err != nil {
-		return nil, err
-	}
-	program := filepath.Join(dir, "kvsfake")
-	os.Setenv(programVariable, program)
-	run := exec.Command("go", "run", "-exec", "cp", "-buildvcs=false", "-ldflags=-w", "kvlab/internal/fakenode/kvsfake", program)
-	run.Env = append(os.Environ(), "CGO_ENABLED=0") // without a dynamic linker
-	if out, err := run.CombinedOutput(); err != nil {
-		os.RemoveAll(dir)
-		return nil, fmt.Errorf("the fake nodes' program: %w\n%s", err, out)
-	}
-	return func() { os.RemoveAll(dir) }, nil
-}

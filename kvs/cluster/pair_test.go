@@ -21,7 +21,7 @@ func pairOf(t *testing.T, fault string) (runs []metrics.Run, errs []error, stder
 	tr := newTrial(t)
 	trials := make([]job, 2)
 	for i, faults := range []string{"", fault} {
-		cfg, err := parseArgs([]string{"2", "2", "-fake-clients node2,node3 " + faults, faults, "--no-ceiling", "--out", tr.out}, tr.out, nil, io.Discard)
+		cfg, err := parse([]string{"2", "2", "-fake-clients node2,node3 " + faults, faults, "--no-ceiling", "--out", tr.out}, nil, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestPairOfWhichOneDies(t *testing.T) {
 func TestOffsetPorts(t *testing.T) {
 	nodes := []nodes.Node{{Name: "a", Addr: "10.0.0.1"}, {Name: "b", Addr: "10.0.0.2"}}
 	p := func(args ...string) plan.Plan {
-		cfg, err := parseArgs(args, "logs", nil, io.Discard)
+		cfg, err := parse(args, nil, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

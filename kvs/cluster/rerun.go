@@ -54,10 +54,10 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 	switch {
 	case err != nil:
 		return fail(err)
-	case begun.Class != nil:
-		return fail(errors.New("it is a class: run-cluster.sh grade measures its entries again"))
 	case len(begun.Command) == 0:
 		return fail(errors.New("it has no command"))
+	case kindOf(begun.Command[1:], l.Extras.Kinds).Once != "":
+		return fail(errors.New(kindOf(begun.Command[1:], l.Extras.Kinds).Once))
 	case plan.HasFlag(begun.Command, "soak"):
 		return fail(errors.New("a soak has no figure to compare"))
 	}
@@ -72,7 +72,7 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 	switch {
 	case cfg.Quick:
 		left = append(left, "quick", "secs", "grade", "trials", "until")
-		if times == 0 && begun.Study == nil {
+		if times == 0 && !kindOf(begun.Command[1:], l.Extras.Kinds).Quick {
 			times = 1
 		}
 	case times > 0:
@@ -81,7 +81,7 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 		times = rerunTrials
 	}
 	r.record = metrics.Rerun{Of: begun.ID, Command: begun.Command}
-	words, _ := asFlags(args) // parseArgs has returned its error
+	words, _ := asFlags(args, l.Extras.Kinds) // parseArgs has returned its error
 	_, given := part(words, "rerun", "times", "margin")
 	if times > 0 {
 		given = append(given, "--trials", strconv.Itoa(times))
@@ -89,7 +89,7 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 	r.record.Left, args = part(fixed(begun), left...)
 	r.record.Given = given
 	args = append(args, given...)
-	if cfg, err = l.Extras.parseArgs(args, filepath.Join(l.Root, "logs"), l.flags, io.Discard); err != nil {
+	if cfg, err = l.parseArgs(args, io.Discard); err != nil {
 		return fail(fmt.Errorf("its command line: %w", err))
 	}
 	cfg.Rerun = r

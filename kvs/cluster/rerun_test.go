@@ -85,7 +85,7 @@ func TestRerunWords(t *testing.T) {
 		{[]string{"--rerun", sweep, "--times=7", "--margin", "5%"}, "--sweep batch=1,2 2 2 '' '-theta 0.5' --trials 7"},
 		{[]string{"rerun", pair}, "--ab 'server:abc --batch 2' ''"},
 	} {
-		cfg, err := parseArgs(test.args, "logs", l.flags, io.Discard)
+		cfg, err := parse(test.args, l.flags, io.Discard)
 		if err != nil {
 			t.Errorf("%q: %v", test.args, err)
 			continue
@@ -94,7 +94,7 @@ func TestRerunWords(t *testing.T) {
 		if got := format.CommandLine(words); err != nil || got != test.want {
 			t.Errorf("%q: %s, %v; want %s", test.args, got, err, test.want)
 		}
-		if cfg.Rerun.dir == "" || !cfg.isSeries() {
+		if cfg.Rerun.dir == "" || cfg.planner == nil {
 			t.Errorf("%q: %+v", test.args, cfg.Rerun)
 		}
 	}
@@ -104,9 +104,8 @@ func TestRerunWords(t *testing.T) {
 func TestRerunMistakes(t *testing.T) {
 	l := New(t.TempDir(), "", io.Discard, io.Discard)
 	l.flags = testFlags
-	empty, class, soak := t.TempDir(), t.TempDir(), t.TempDir()
+	empty, soak := t.TempDir(), t.TempDir()
 	for _, err := range []error{
-		trial.Folder(class).WriteJSON(metrics.SweepFile, metrics.Sweep{Schema: metrics.Schema, ID: "c", Class: &metrics.Class{}}),
 		trial.Folder(soak).WriteRun(metrics.Run{ID: "s", Command: []string{"run-cluster.sh", "--soak", "30m"}}),
 	} {
 		if err != nil {
@@ -126,10 +125,9 @@ func TestRerunMistakes(t *testing.T) {
 		{[]string{"rerun", empty, "2", "2"}, "the recorded command decides on --clients"},
 		{[]string{"rerun", empty, "--margin", "0%"}, "--margin"},
 		{[]string{"rerun", empty}, "no run is there"},
-		{[]string{"rerun", class}, "it is a class"},
 		{[]string{"rerun", soak}, "a soak has no figure to compare"},
 	} {
-		cfg, err := parseArgs(test.args, "logs", l.flags, io.Discard)
+		cfg, err := parse(test.args, l.flags, io.Discard)
 		if err == nil {
 			_, _, err = l.repeated(cfg, test.args)
 		}

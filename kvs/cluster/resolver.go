@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -95,19 +94,13 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 		return at, nil
 	}
 	at, err := r.configure(ctx, spec)
-	switch variant, ofPair := strings.CutPrefix(spec.Name, metrics.VariantKnob+"="); {
+	switch {
 	case err == nil:
 		r.resolved[key] = at
 	case ctx.Err() != nil:
 		err = plan.ErrInterrupted
-	case ofPair:
-		err = fmt.Errorf("--ab, variant %s: %w", variant, err)
-	case len(spec.Set) > 0:
-		err = fmt.Errorf("--sweep %s: %w", spec.Name, err)
-	case strings.HasPrefix(spec.Name, metrics.EntryKnob+"="):
-		err = fmt.Errorf("%s: %w", strings.Replace(spec.Name, "=", " ", 1), err)
-	case strings.HasPrefix(spec.Name, metrics.PointKnob+"="):
-		err = fmt.Errorf("--study, %s: %w", strings.Replace(spec.Name, "=", " ", 1), err)
+	case spec.Where != "":
+		err = fmt.Errorf("%s: %w", spec.Where, err)
 	}
 	return at, err
 }
@@ -154,8 +147,8 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 			err = fmt.Errorf("--grade: %w", err)
 		}
 	}
-	if file := r.cfg.Trials.Class; err == nil && file != nil {
-		err = file.Check(at.settings[metrics.Client])
+	if accept := r.cfg.Accept; err == nil && accept != nil {
+		err = accept(at.settings[metrics.Client])
 	}
 	return at, err
 }

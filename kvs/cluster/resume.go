@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 
-	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
@@ -16,7 +16,7 @@ import (
 // earlier replaces a command line that continues a sweep, or repeats a run, by the recorded one.
 func (l *Launcher) earlier(cfg Config, args []string) (_ Config, _ []string, err error) {
 	if cfg.Trials.Resume != "" {
-		if cfg, args, err = recorded(cfg, args, filepath.Join(l.Root, "logs"), l.flags); err != nil {
+		if cfg, args, err = l.recorded(cfg, args); err != nil {
 			return cfg, nil, err
 		}
 	}
@@ -27,8 +27,8 @@ func (l *Launcher) earlier(cfg Config, args []string) (_ Config, _ []string, err
 }
 
 // recorded replaces a --resume command line by the one that began the sweep. Any other
-// words of the command line must be those of that one. out is the default of --out.
-func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, []string, error) {
+// words of the command line must be those of that one.
+func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error) {
 	verbose := cfg.Verbose
 	dir, err := filepath.EvalSymlinks(cfg.Trials.Resume)
 	if err != nil {
@@ -49,16 +49,17 @@ func recorded(cfg Config, args []string, out string, flags plan.Flags) (Config, 
 	if err := experiment.CheckSame(begun, today); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: %w", cfg.Trials.Resume, err)
 	}
-	if cfg, err = cfg.extras.parseArgs(rest, out, flags, io.Discard); err != nil {
+	if cfg, err = l.parseArgs(rest, io.Discard); err != nil {
 		return cfg, nil, fmt.Errorf("--resume %s: its command line: %w", dir, err)
 	}
 	cfg.Trials.Resume, cfg.Verbose = dir, verbose
 	return cfg, rest, nil
 }
 
-// reopen reads a sweep's folder: the plan, which replaces that of today, and the trials
+// reopen reads an experiment's folder: the plan, which replaces today's, and the trials
 // that are done. The command line, the git commit and the programs must be the same.
-func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock *trial.Lock, err error) {
+func (s *series) reopen() (done []metrics.Trial, lock *trial.Lock, err error) {
+	dir := s.dir
 	defer func() {
 		if err != nil {
 			lock.Release()
@@ -70,10 +71,13 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock 
 	}
 	begun, done, err := metrics.ReadSweep(string(dir))
 	if err == nil {
-		err = experiment.CheckSame(begun, *today)
+		err = experiment.CheckSame(begun, s.plan)
 	}
-	if err == nil && begun.Class != nil && begun.Class.BudgetS != today.Class.BudgetS {
-		begun.Class.BudgetS = today.Class.BudgetS
+	recorded := begun
+	if err == nil {
+		begun, err = s.cfg.planner.Continue(begun, s.plan)
+	}
+	if err == nil && !reflect.DeepEqual(begun, recorded) {
 		err = dir.WriteJSON(metrics.SweepFile, begun)
 	}
 	if err == nil {
@@ -85,7 +89,7 @@ func reopen(dir trial.Folder, today *metrics.Sweep) (done []metrics.Trial, lock 
 	if err == nil {
 		err = trial.PointLatest(filepath.Dir(string(dir)), dir.ID())
 	}
-	*today = begun
+	s.plan = begun
 	return done, lock, err
 }
 

@@ -8,7 +8,7 @@ import (
 
 func TestSelfTestFlags(t *testing.T) {
 	for args, quick := range map[string]bool{"--selftest": false, "--selftest=quick": true, "--selftest --local": false} {
-		if cfg, err := parseArgs(strings.Fields(args), "logs", nil, io.Discard); err != nil || cfg.SelfTest == nil || cfg.SelfTest.Quick != quick {
+		if cfg, err := parse(strings.Fields(args), nil, io.Discard); err != nil || cfg.SelfTest == nil || cfg.SelfTest.Quick != quick {
 			t.Errorf("%q: %+v, %v", args, cfg.SelfTest, err)
 		}
 	}
@@ -19,7 +19,7 @@ func TestSelfTestFlags(t *testing.T) {
 		"--selftest --client-args -theta=0.5":   "--selftest excludes --client-args",
 		"--selftest --grade plots/no-such-file": "no such file",
 	} {
-		if _, err := parseArgs(strings.Fields(args), "logs", nil, io.Discard); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := parse(strings.Fields(args), nil, io.Discard); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want one line with %q", args, err, want)
 		}
 	}

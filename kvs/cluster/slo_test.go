@@ -25,7 +25,7 @@ func (tr *testRun) search(ctx context.Context, promise string, more ...string) e
 func TestSearchSLO(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.draw = plots.Draw
+	tr.Draw = plots.Draw
 	if err := tr.search(context.Background(), "p99<4ms"); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
@@ -56,7 +56,7 @@ func TestSearchSLO(t *testing.T) {
 func TestCurve(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.draw = plots.Draw
+	tr.Draw = plots.Draw
 	ctx, cancel := context.WithCancel(context.Background())
 	once := filepath.Join(t.TempDir(), "once")
 	ended := make(chan error, 1)
@@ -107,7 +107,7 @@ VALID.*:\s+knee\s+at\s+7.[0-9]+\s+ops/s,\s+the\s+highest\s+throughput\s+over\s+m
 func TestSearchSLOEnds(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.draw = func(string) ([]string, error) { return nil, nil }
+	tr.Draw = func(string) ([]string, error) { return nil, nil }
 	if err := tr.search(context.Background(), "p50=1us"); err != nil || !strings.Contains(format.OneLine(tr.stdout.String()), "SLO p50=1µs: broken at every rate down to ") {
 		t.Errorf("error %v, output:\n%s", err, tr.stdout.String())
 	}
@@ -116,7 +116,7 @@ func TestSearchSLOEnds(t *testing.T) {
 		"--server-args=-fake-clients node1,node2":                   `verdict INVALID\(--slo p99.99=5ms: the calls at .* ops/s are too few for p99.99: want a longer --secs\)\n$`,
 	} {
 		tr := newTrial(t)
-		tr.draw = func(string) ([]string, error) { return nil, nil }
+		tr.Draw = func(string) ([]string, error) { return nil, nil }
 		err := tr.Run(context.Background(), []string{"1", "2", "--slo", "p99.99=5ms", "--out", tr.out, fault})
 		if ExitStatus(err) != exitInvalid || !regexp.MustCompile(verdict).MatchString(tr.stdout.String()) {
 			t.Errorf("%s: error %v, output:\n%s", fault, err, tr.stdout.String())
@@ -138,7 +138,7 @@ func TestSLORefusals(t *testing.T) {
 		{"--curve 2 2", ""},
 		{"--curve --slo p95<5ms --trials 6", ""},
 	} {
-		_, err := parseArgs(strings.Fields(test.args), "logs", nil, &strings.Builder{})
+		_, err := parse(strings.Fields(test.args), nil, &strings.Builder{})
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: error %v, want %q in it", test.args, err, test.want)
 		}

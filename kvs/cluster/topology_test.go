@@ -49,7 +49,7 @@ func TestTopologies(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%d nodes %s", test.available, test.args), func(t *testing.T) {
-			cfg, err := parseArgs(strings.Fields(test.args), "logs", nil, nil)
+			cfg, err := parse(strings.Fields(test.args), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestTopologyErrors(t *testing.T) {
 		"--server-cores 0,0-1":   `invalid value "0,0-1" for flag -server-cores: a processor is listed twice`,
 		"--server-cores 0-99999": `invalid value "0-99999" for flag -server-cores: processor 99999: there are at most 1024`,
 	} {
-		if _, err := parseArgs(strings.Fields(args), "logs", nil, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := parse(strings.Fields(args), nil, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", args, err, want)
 		}
 	}

@@ -12,61 +12,68 @@ import (
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
-	"kvlab/metrics/stats"
 )
 
-// rules name the flags that a flag excludes, and those of which it needs one. For a flag
-// whose value decides on the rest, they name all that may stand beside it, and say why.
-var rules = []struct{ flag, excludes, needs, beside, why string }{
-	{flag: "nodes", excludes: "hosts"},
-	{flag: "local", excludes: "nodes hosts ssh-config"},
-	{flag: "slurm", excludes: "local ssh-config"},
-	{flag: "virtual", excludes: "local slurm nodes hosts ssh-config reap"},
-	{flag: "link-rate", needs: "virtual"},
-	{flag: "preflight", excludes: "dry-run"},
-	{flag: "json", needs: "preflight"},
-	{flag: "ab", excludes: "sweep curve until slo grade"},
-	{flag: "curve", excludes: "sweep until grade"},
-	{flag: "together", needs: "ab"},
-	{flag: "seed", needs: "sweep curve slo ab study class"},
-	{flag: "only", needs: "class", excludes: "check-one"},
-	{flag: "check-one", needs: "class"},
-	{flag: "study", excludes: "sweep curve slo ab until soak grade selftest secs symmetric servers-per-node clients-per-node"},
-	{flag: "slo", excludes: "sweep until grade"},
-	{flag: "grade", excludes: "sweep"},
-	{flag: "baseline", needs: "fail-if", excludes: "sweep curve slo ab until study soak selftest"},
-	{flag: "fail-if", needs: "baseline"},
-	{flag: "quick", excludes: "soak selftest grade"},
-	{flag: "restart-at", excludes: "soak selftest study together curve slo grade"},
-	{flag: "name", excludes: "resume"},
-	{flag: "soak", excludes: "secs trials until sweep curve ab slo resume"},
-	{flag: "class", beside: "only check-one resume out name seed v no-ceiling nodes hosts local slurm virtual link-rate ssh-config dry-run preflight check json deadline tune",
-		why: "the class file decides on"},
-	{flag: "rerun", beside: "times margin nodes hosts local slurm virtual link-rate ssh-config out name quick deadline no-ceiling v dry-run preflight check json",
-		why: "the recorded command decides on"},
-	{flag: "times", needs: "rerun"},
-	{flag: "margin", needs: "rerun"},
-	{flag: "selftest", excludes: "trials until sweep curve ab slo resume secs soak grade server-args client-args"},
+// Rule says what may stand beside a flag. All names are of flags, with spaces between them.
+type Rule struct {
+	Flag     string
+	Excludes string // none of them
+	Needs    string // one of them, or of those that another rule of the flag needs
+	Beside   string // nothing but them
+	Why      string // of Beside: what decides on the rest
+}
+
+// rules are those of the launcher's own flags.
+var rules = []Rule{
+	{Flag: "nodes", Excludes: "hosts"},
+	{Flag: "local", Excludes: "nodes hosts ssh-config"},
+	{Flag: "slurm", Excludes: "local ssh-config"},
+	{Flag: "virtual", Excludes: "local slurm nodes hosts ssh-config reap"},
+	{Flag: "link-rate", Needs: "virtual"},
+	{Flag: "preflight", Excludes: "dry-run"},
+	{Flag: "json", Needs: "preflight"},
+	{Flag: "ab", Excludes: "sweep curve until slo grade"},
+	{Flag: "curve", Excludes: "sweep until grade"},
+	{Flag: "together", Needs: "ab"},
+	{Flag: "seed", Needs: "sweep curve slo ab"},
+	{Flag: "slo", Excludes: "sweep until grade"},
+	{Flag: "grade", Excludes: "sweep"},
+	{Flag: "baseline", Needs: "fail-if", Excludes: "sweep curve slo ab until soak selftest"},
+	{Flag: "fail-if", Needs: "baseline"},
+	{Flag: "quick", Excludes: "soak selftest grade"},
+	{Flag: "restart-at", Excludes: "soak selftest together curve slo grade"},
+	{Flag: "name", Excludes: "resume"},
+	{Flag: "soak", Excludes: "secs trials until sweep curve ab slo resume"},
+	{Flag: "rerun", Beside: "times margin nodes hosts local slurm virtual link-rate ssh-config out name quick deadline no-ceiling v dry-run preflight check json",
+		Why: "the recorded command decides on"},
+	{Flag: "times", Needs: "rerun"},
+	{Flag: "margin", Needs: "rerun"},
+	{Flag: "selftest", Excludes: "trials until sweep curve ab slo resume secs soak grade server-args client-args"},
 }
 
 // checkRules returns an error for the first rule that the given flags break.
-func checkRules(given map[string]bool) error {
+func checkRules(given map[string]bool, rules []Rule) error {
 	for _, rule := range rules {
-		if !given[rule.flag] {
+		if !given[rule.Flag] {
 			continue
 		}
-		for _, other := range strings.Fields(rule.excludes) {
+		for _, other := range strings.Fields(rule.Excludes) {
 			if given[other] {
-				return fmt.Errorf("--%s excludes --%s", rule.flag, other)
+				return fmt.Errorf("--%s excludes --%s", rule.Flag, other)
 			}
 		}
-		needs := strings.Fields(rule.needs)
+		var needs []string
+		for _, other := range rules {
+			if other.Flag == rule.Flag {
+				needs = append(needs, strings.Fields(other.Needs)...)
+			}
+		}
 		if len(needs) > 0 && !slices.ContainsFunc(needs, func(other string) bool { return given[other] }) {
-			return fmt.Errorf("--%s needs --%s", rule.flag, strings.Join(needs, " or --"))
+			return fmt.Errorf("--%s needs --%s", rule.Flag, strings.Join(needs, " or --"))
 		}
 		for _, other := range slices.Sorted(maps.Keys(given)) {
-			if beside := strings.Fields(rule.beside); len(beside) > 0 && given[other] && other != rule.flag && !slices.Contains(beside, other) {
-				return fmt.Errorf("--%s: %s --%s; beside it may stand --%s", rule.flag, rule.why, other, strings.Join(beside, ", --"))
+			if beside := strings.Fields(rule.Beside); len(beside) > 0 && given[other] && other != rule.Flag && !slices.Contains(beside, other) {
+				return fmt.Errorf("--%s: %s --%s; beside it may stand --%s", rule.Flag, rule.Why, other, strings.Join(beside, ", --"))
 			}
 		}
 	}
@@ -78,7 +85,11 @@ func (c Config) validate(fs *flag.FlagSet) error {
 	given := map[string]bool{"servers": c.Servers > 0, "clients": c.Clients > 0, "server-args": len(c.ServerArgs) > 0, "client-args": len(c.ClientArgs) > 0}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = given[f.Name] || f.Value.String() != "false" })
 	given["preflight"] = c.Preflight // by either name
-	if err := checkRules(given); err != nil {
+	all := slices.Clone(rules)
+	for _, kind := range c.extras.Kinds {
+		all = append(all, kind.Rules...)
+	}
+	if err := checkRules(given, all); err != nil {
 		return err
 	}
 	t := c.Trials
@@ -89,10 +100,6 @@ func (c Config) validate(fs *flag.FlagSet) error {
 		return errors.New("--out and --resume need the name of a folder")
 	case len(t.Variants) > 0 && len(t.Variants) != len(metrics.VariantNames):
 		return errors.New("--ab: " + abForm)
-	case len(t.Studies) > 0 && (c.Servers > 0 || len(c.ServerArgs) > 0 || len(c.ClientArgs) > 0):
-		return errors.New("--study: the study says how many servers and clients run, and with which arguments: leave them out")
-	case t.Trials > 0 && t.Trials < stats.RatioTrials && len(t.Studies) > 0:
-		return fmt.Errorf("--trials %d: a study needs at least %d", t.Trials, stats.RatioTrials)
 	case t.isCurve() && plan.HasFlag(c.ClientArgs, "rate"):
 		return errors.New("--curve and --slo choose the rates: leave -rate out")
 	case t.Until > 0 && t.Trials > experiment.Most:

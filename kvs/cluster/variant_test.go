@@ -20,10 +20,10 @@ import (
 
 // A variant has what both have, and its own settings, which win.
 func TestVariantApplies(t *testing.T) {
-	cfg, err := parseArgs([]string{
+	cfg, err := parse([]string{
 		"--ab", `2 3 --server-args "-engine slab" --client-args="-batch 7" --secs 4 --client-cores 1`, "", "--secs", "2",
 		"--client-args", "-batch 9 -theta 0.5", "--trials", "3",
-	}, "logs", nil, io.Discard)
+	}, nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestVariantApplies(t *testing.T) {
 	if b.Servers != 0 || b.Secs != 2 || b.ClientCores != "" || len(b.ServerArgs) != 0 || strings.Join(b.ClientArgs, " ") != "-batch 9 -theta 0.5" {
 		t.Errorf("B is %+v", b)
 	}
-	if cfg.Trials.Trials != 3 || !cfg.Trials.many() {
+	if cfg.Trials.Trials != 3 || cfg.planner == nil {
 		t.Errorf("trials %+v", cfg.Trials)
 	}
 }
@@ -94,7 +94,7 @@ func (tr *testRun) compared(ctx context.Context, args ...string) error {
 func TestABTrials(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.draw = plots.Draw
+	tr.Draw = plots.Draw
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	once := filepath.Join(tr.out, "once")

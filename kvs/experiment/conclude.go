@@ -2,33 +2,35 @@ package experiment
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
 
 // Conclude returns the points' results and the verdict on all trials. After an error
-// there is no result.
-func (s Sweep) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
+// there is no result, but a broken sweep has figures.
+func (s Sweep) Conclude(done []metrics.Trial, err error) Conclusion {
 	if err != nil {
-		return "", metrics.Verdict{}
+		return Conclusion{Drawn: len(done) > 0 && !errors.Is(err, context.Canceled)}
 	}
 	points := metrics.Summarize(s.Plan, done)
 	text := s.pointTable(points)
 	if len(s.Plan.Knobs) == 0 {
 		text = totalLines(points[0])
 	}
-	return text + s.notes(points) + "\n", s.verdict(done)
+	return Conclusion{Brief: s.brief(points), Full: text + s.notes(points) + "\n", Verdict: s.verdict(done), Answer: verdict.AnswerOfTrials(s.Plan, done), Drawn: len(done) > 0}
 }
 
-// Brief returns the labs' total line, or a line for each point, in at most 80 columns.
-func (s Sweep) Brief(done []metrics.Trial) string {
-	points := metrics.Summarize(s.Plan, done)
+// brief returns the labs' total line, or a line for each point, in at most 80 columns.
+func (s Sweep) brief(points []metrics.Point) string {
 	if len(s.Plan.Knobs) == 0 {
 		if !points[0].OK() {
 			return ""

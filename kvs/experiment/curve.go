@@ -234,18 +234,16 @@ func (c Curve) Files(done []metrics.Trial, ended bool) map[string]any {
 	return files
 }
 
-// Brief returns the curve's table.
-func (c Curve) Brief(done []metrics.Trial) string { return "\n" + c.curve(done).Text() + "\n" }
-
 // Conclude returns the curve's table, its knee, the objective's rate, and the verdict on
 // all trials.
-func (c Curve) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
-	if failed := (*trialError)(nil); errors.As(err, &failed) {
-		return "", failed.Verdict
-	}
-	if err != nil {
-		return "", metrics.Verdict{}
-	}
+func (c Curve) Conclude(done []metrics.Trial, err error) Conclusion {
 	s := Sweep{Plan: c.Grown(done)}
-	return fmt.Sprintf("\n%s\n%s\n", c.curve(done), s.notes(metrics.Summarize(s.Plan, done))), s.verdict(done)
+	end := s.Conclude(done, err)
+	if failed := (*trialError)(nil); errors.As(err, &failed) {
+		end.Verdict = failed.Verdict
+	} else if err == nil {
+		end.Brief = "\n" + c.curve(done).Text() + "\n"
+		end.Full = fmt.Sprintf("\n%s\n%s\n", c.curve(done), s.notes(metrics.Summarize(s.Plan, done)))
+	}
+	return end
 }

@@ -130,7 +130,8 @@ func TestCurveResumes(t *testing.T) {
 			if groups, err := c.Next(done); len(groups) > 0 || err != nil {
 				t.Errorf("at the end: %v, %v", groups, err)
 			}
-			text, verdict := c.Conclude(done, nil)
+			end := c.Conclude(done, nil)
+			text, verdict := end.Full, end.Verdict
 			if !verdict.Valid || !strings.Contains(text, "\nknee ") || strings.Contains(text, "\nSLO ") != (name != "curve") {
 				t.Errorf("verdict %v:\n%s", verdict, text)
 			}
@@ -160,7 +161,7 @@ func TestCurveNeedsItsPeak(t *testing.T) {
 		done[i].Verdict = metrics.Verdict{Reason: "died"}
 	}
 	_, err = c.Next(done)
-	if _, verdict := c.Conclude(done, err); err == nil || verdict.Reason != "died" {
+	if verdict := c.Conclude(done, err).Verdict; err == nil || verdict.Reason != "died" {
 		t.Errorf("error %v, verdict %v", err, verdict)
 	}
 }

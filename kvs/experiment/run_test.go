@@ -183,8 +183,8 @@ func TestNoSelection(t *testing.T) {
 	if err := json.Unmarshal(wrong.kept, &done); err != nil {
 		t.Fatal(err)
 	}
-	if text, v := (Sweep{plan}).Conclude(done, nil); v.Valid || strings.Contains(text, "median") {
-		t.Errorf("wrong: %s\n%s", v, text)
+	if end := (Sweep{Plan: plan}).Conclude(done, nil); end.Verdict.Valid || strings.Contains(end.Full, "median") {
+		t.Errorf("wrong: %s\n%s", end.Verdict, end.Full)
 	}
 	twice := &machine{left: -1, breaks: func(number, attempt int) bool { return number == 2 && attempt < 3 }}
 	if p, attempts := made(twice); !p.OK() || !slices.Equal(attempts, []int{1, 3, 1, 1, 1, 1}) {
@@ -206,7 +206,7 @@ func TestNoSelection(t *testing.T) {
 // rounds makes trials whose rounds have a length in seconds by number, and whose windows fit
 // them as the launcher's do.
 func rounds(plan metrics.Sweep, asked float64, length func(number int) float64) (Next, func([]metrics.Trial, Group) ([]metrics.Trial, error)) {
-	return Sweep{plan}, func(done []metrics.Trial, group Group) ([]metrics.Trial, error) {
+	return Sweep{Plan: plan}, func(done []metrics.Trial, group Group) ([]metrics.Trial, error) {
 		made, used := done, max(asked, metrics.SharedWindow(done, asked))
 		for _, p := range group { // a pair agrees on the longer
 			if round := length(p.Number); metrics.LeastRounds*round > used {
@@ -280,7 +280,7 @@ func TestOneBatch(t *testing.T) {
 		}
 		return done, nil
 	}
-	done, err := Run(context.Background(), Sweep{planOf(nil, 5, 0)}, nil, made)
+	done, err := Run(context.Background(), Sweep{Plan: planOf(nil, 5, 0)}, nil, made)
 	if err != nil {
 		t.Fatal(err)
 	}

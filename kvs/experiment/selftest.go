@@ -129,6 +129,9 @@ func (s SelfTest) Next(done []metrics.Trial) ([]Group, error) {
 // Specs returns the spec of a trial without a fault.
 func (s SelfTest) Specs() []Spec { return []Spec{{Args: workload{}.args()}} }
 
+// Outline returns nothing: --dry-run shows the spec.
+func (s SelfTest) Outline() string { return "" }
+
 // Record adds nothing.
 func (s SelfTest) Record(PlannedTrial, *metrics.Trial) string { return "" }
 
@@ -150,7 +153,7 @@ func (s SelfTest) Files(done []metrics.Trial, ended bool) map[string]any {
 }
 
 // Conclude returns the table of the checks and the verdict on the instrument.
-func (s SelfTest) Conclude(done []metrics.Trial, err error) (string, metrics.Verdict) {
+func (s SelfTest) Conclude(done []metrics.Trial, err error) Conclusion {
 	p, _ := s.progress(done) // its error is err
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -162,7 +165,8 @@ func (s SelfTest) Conclude(done []metrics.Trial, err error) (string, metrics.Ver
 	if p.remade > 0 {
 		fmt.Fprintf(&b, "%s made again: the windows of the two trials lay apart\n", format.Plural(p.remade, "pair"))
 	}
-	return b.String() + "\n", selfTestVerdict(p.checks, err)
+	b.WriteByte('\n')
+	return Conclusion{Brief: b.String(), Full: b.String(), Verdict: selfTestVerdict(p.checks, err)}
 }
 
 // selfTestVerdict names the trial that ended the self-test, or the first failed check.

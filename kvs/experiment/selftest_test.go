@@ -91,7 +91,8 @@ func TestQuickSelfTest(t *testing.T) {
 	if err != nil || len(done) != 4 || labels[4] != "service time, 2 ms" {
 		t.Fatalf("%v, %d trials: %+v", err, len(done), done)
 	}
-	text, verdict := s.Conclude(done, nil)
+	end := s.Conclude(done, nil)
+	text, verdict := end.Full, end.Verdict
 	if !verdict.Valid || strings.Count(text, "  yes\n") != 5 {
 		t.Errorf("verdict %v on\n%s", verdict, text)
 	}

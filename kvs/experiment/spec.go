@@ -8,15 +8,17 @@ import (
 	"fmt"
 	"slices"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 )
 
 // Spec holds a trial's own settings, in addition to the command line that all trials of
 // the experiment share.
 type Spec struct {
-	Name string    // for people, such as batch=64; may be empty
-	Args string    // launcher flags as typed, such as `--client-args "-batch 64"`; commit:REV may come first
-	Set  []Setting // values of knobs
+	Name  string    // for people, such as batch=64; may be empty
+	Args  string    // launcher flags as typed, such as `--client-args "-batch 64"`; commit:REV may come first
+	Set   []Setting // values of knobs
+	Where string    // what of the command line an error names, such as "--sweep batch=64"; may be empty
 }
 
 // Setting is the value of one knob: nodes, servers, clients, or a flag of a program.
@@ -28,6 +30,8 @@ type PlannedTrial struct {
 	Of      int    // number of trials in the experiment; 0 if unknown
 	Attempt int    // at this trial, from 1; set by Run
 	Label   string // the trial's purpose; may be empty
+	Told    string // what the progress line says in place of the trial's number; may be empty
+	Quiet   bool   // a VALID trial's line is printed with -v only
 	Variant string // which of a pair, A or B; empty outside of pairs
 	Spec    Spec
 }
@@ -67,16 +71,28 @@ type Next interface {
 // Experiment is a Next that records and reports its trials.
 type Experiment interface {
 	Next
-	// Specs returns the specs that are known before the first trial: at least one.
+	// Specs returns the specs that are known before the first trial.
 	Specs() []Spec
+	// Outline returns the order of the trials, for --dry-run; "" if all trials have one spec.
+	Outline() string
 	// Record completes the record of a trial, and returns a line about it, or "".
 	Record(PlannedTrial, *metrics.Trial) string
 	// Files returns the files of the experiment's folder by name: a []byte is a file's
-	// content, any other value is written as JSON. After ended no trial follows.
+	// content, any other value is written as JSON. After ended no trial follows. An
+	// experiment that has files before its end can be continued.
 	Files(done []metrics.Trial, ended bool) map[string]any
-	// Conclude returns the result in words, and the verdict. The result is partial if
-	// err ended the experiment; the verdict is then zero, unless a trial failed.
-	Conclude(done []metrics.Trial, err error) (string, metrics.Verdict)
+	// Conclude returns the result. It is partial if err, which may wrap context.Canceled,
+	// ended the experiment.
+	Conclude(done []metrics.Trial, err error) Conclusion
+}
+
+// Conclusion is the result of an experiment.
+type Conclusion struct {
+	Brief   string          // the result for people; may be empty
+	Full    string          // the same with every figure, for -v
+	Verdict metrics.Verdict // zero if an error ended the experiment, unless a trial is to blame
+	Answer  verdict.Answer  // zero if Brief is the answer, or if there is none
+	Drawn   bool            // the folder has figures and a report
 }
 
 // trialError is a failed trial that ends an experiment.

@@ -11,16 +11,19 @@ import (
 )
 
 // Sweep measures every point of a plan several times. Points are the combinations of the
-// knobs' values, the variants of a comparison, the points of a study, or the entries of a
-// class. A plan without a knob has one point.
-type Sweep struct{ Plan metrics.Sweep }
+// knobs' values. A plan without a knob has one point.
+type Sweep struct {
+	Plan metrics.Sweep
+	// Spec returns the spec of a point, without its name; nil sets the knobs to its values.
+	Spec func(point []string) Spec
+}
 
 // Next returns the trials that remain of the plan's order, then those of --until.
 func (s Sweep) Next(done []metrics.Trial) ([]Group, error) {
 	left := nextTrials(s.Plan, done)
 	var groups []Group
 	for i, p := range left {
-		planned := PlannedTrial{PlannedTrial: p, Of: max(len(done), left[len(left)-1].Number), Label: metrics.PointName(s.Plan.Knobs, p.Point), Spec: s.spec(p.Point)}
+		planned := PlannedTrial{PlannedTrial: p, Of: max(len(done), left[len(left)-1].Number), Label: metrics.PointName(s.Plan.Knobs, p.Point), Quiet: true, Spec: s.spec(p.Point)}
 		if len(s.Plan.Variants) > 0 {
 			planned.Variant = p.Point[0]
 		}
@@ -44,23 +47,17 @@ func (s Sweep) Specs() []Spec {
 
 // spec returns a point's spec.
 func (s Sweep) spec(point []string) Spec {
-	spec := Spec{Name: metrics.PointName(s.Plan.Knobs, point)}
-	if len(s.Plan.Variants) > 0 {
-		spec.Args = s.Plan.Variants[slices.Index(metrics.VariantNames, point[0])].Args
-		return spec
+	var spec Spec
+	name := metrics.PointName(s.Plan.Knobs, point)
+	if s.Spec != nil {
+		spec = s.Spec(point)
+	} else if len(point) > 0 {
+		spec.Where = "--sweep " + name
+		for i, knob := range s.Plan.Knobs {
+			spec.Set = append(spec.Set, Setting{knob.Name, point[i]})
+		}
 	}
-	if study := s.Plan.Study; study != nil {
-		spec.Args = study.Points[slices.Index(s.Plan.Knobs[0].Values, point[0])].Args
-		return spec
-	}
-	if class := s.Plan.Class; class != nil {
-		i := slices.IndexFunc(class.Entries, func(e metrics.Entry) bool { return e.Name == point[0] })
-		spec.Args = class.Entries[i].Args
-		return spec
-	}
-	for i, knob := range s.Plan.Knobs {
-		spec.Set = append(spec.Set, Setting{knob.Name, point[i]})
-	}
+	spec.Name = name
 	return spec
 }
 

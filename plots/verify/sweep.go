@@ -58,7 +58,7 @@ func sweep(dir string) (results []Result) {
 	if groups, _ := kind.Next(done); len(groups) > 0 {
 		own.Unchecked = append(own.Unchecked, "trials that were not made: the experiment was interrupted")
 	}
-	if _, own.Verdict = kind.Conclude(done, nil); len(done) == 0 {
+	if own.Verdict = kind.Conclude(done, nil).Verdict; len(done) == 0 {
 		own.Verdict = metrics.Verdict{Reason: "no trial has ended"}
 	}
 	if _, err := os.Stat(filepath.Join(dir, metrics.RerunFile)); err == nil {

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"errors"
+	"context"
 
 	"kvlab/metrics"
 )
@@ -59,4 +59,11 @@ func (k Kind) String() string {
 const OutsideCheck = "outside"
 
 // ErrInterrupted means that the user ended the run.
-var ErrInterrupted = errors.New("interrupted")
+var ErrInterrupted error = interrupted{}
+
+// interrupted is the end of a context, told to a user.
+type interrupted struct{}
+
+func (interrupted) Error() string { return "interrupted" }
+
+func (interrupted) Unwrap() error { return context.Canceled }

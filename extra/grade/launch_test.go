@@ -1,20 +1,19 @@
-package cluster
+package grade
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"kvlab/extra/grade"
+	"kvlab/internal/fakecluster"
+	"kvlab/kvs/cluster"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -58,30 +57,26 @@ func classFile(t *testing.T, text string) string {
 // A class is ranked though entries fail, and its folder has the standings.
 func TestGradedClass(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
-	tr.brief = true
-	if err := tr.Run(context.Background(), []string{"grade", classFile(t, fakeClass), "--out", tr.out, "--name", "lab2", "--seed", "4"}); err != nil {
-		t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+	tr := fakecluster.New(t, Kind)
+	if err := tr.Run(context.Background(), "grade", classFile(t, fakeClass), "--name", "lab2", "--seed", "4"); err != nil {
+		t.Fatalf("%v\n%s%s", err, tr.Stdout.String(), tr.Stderr.String())
 	}
-	out := format.OneLine(tr.stdout.String())
+	out := format.OneLine(tr.Stdout.String())
 	for _, want := range []string{"broken does not build: server:no-such: no such commit in ", " rank entry ratio, its 95 % interval score 1 ", " good ", " base ", " - dies - INVALID - broken - INVALID dies: trial ", " broken: it does not build: server:no-such", "INVALID(died of signal 9",
 		": 1 store ranked, 2 INVALID, 1 round, ", " trials: the budget of 0 minutes", " verdict VALID"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	plan, trials := tr.sweepFolder(t)
+	plan, trials := tr.Trials(t)
 	if len(places(trials)) != 3 || plan.Class == nil || plan.Class.Title != "Fakes" || len(plan.Class.Entries) != 4 || len(plan.Knobs[0].Values) != 3 || trials[len(trials)-1].Round != 1 || !strings.HasSuffix(plan.ID, "-lab2") {
 		t.Errorf("plan %+v, trials %+v", plan, trials)
 	}
 	var s, want metrics.Standings
-	if err := metrics.ReadJSON(filepath.Join(tr.out, "latest", metrics.StandingsFile), &s); err != nil {
+	if err := metrics.ReadJSON(filepath.Join(tr.Out, "latest", metrics.StandingsFile), &s); err != nil {
 		t.Fatal(err)
 	}
-	if err := readRuns(trial.Folder(filepath.Join(tr.out, "latest")), trials); err != nil {
-		t.Fatal(err)
-	}
-	text, _ := json.Marshal(grade.Decide(plan, trials))
+	text, _ := json.Marshal(Decide(plan, trials))
 	if err := json.Unmarshal(text, &want); err != nil || !reflect.DeepEqual(s, want) || s.Rounds != 1 || !strings.HasPrefix(s.Ended, "the budget of 0 minutes") || len(s.Entries) != 4 {
 		t.Errorf("%+v, want %+v (%v)", s, want, err)
 	}
@@ -100,14 +95,13 @@ func places(trials []metrics.Trial) map[string]metrics.Trial {
 // measured alone beside it.
 func TestClassWithoutReference(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
-	tr.brief = true
+	tr := fakecluster.New(t, Kind)
 	text := strings.Replace(strings.Replace(fakeClass, "name = \"base\"", "name = \"base\"\nargs = \"--server-args '-fake-clients node1 node0:kill:window'\"", 1), "budget = \"1ms\"", "", 1)
-	err := tr.Run(context.Background(), []string{"grade", classFile(t, text), "--only", "good", "--out", tr.out})
-	if out := tr.stdout.String(); ExitStatus(err) != exitInvalid || !strings.Contains(out, "verdict INVALID(the reference failed: trial ") {
+	err := tr.Run(context.Background(), "grade", classFile(t, text), "--only", "good")
+	if out := tr.Stdout.String(); cluster.ExitStatus(err) != 1 || !strings.Contains(out, "verdict INVALID(the reference failed: trial ") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if _, trials := tr.sweepFolder(t); len(places(trials)) < 4 {
+	if _, trials := tr.Trials(t); len(places(trials)) < 4 {
 		t.Errorf("trials %v, want 2 rounds of 2, and those that other work disturbed", places(trials))
 	}
 }
@@ -126,6 +120,7 @@ func TestClassRefusals(t *testing.T) {
 		"grade " + file + " --curve":                    "the class file decides on --curve",
 		"grade " + file + " --client-args x":            "the class file decides on --client-args",
 		"grade " + file + " --only nobody":              "--only nobody: " + file + " has no such entry",
+		"grad class.toml":                               `servers "grad": must be a positive whole number; did you mean grade?`,
 		"--only good":                                   "--only needs --class",
 		"grade " + file + " --check-one /none/x":        `checkout "/none/x": no such folder`,
 		"grade " + file + " --check-one " + t.TempDir(): "does not build: the folder has no go.mod of kvlab",
@@ -135,35 +130,35 @@ func TestClassRefusals(t *testing.T) {
 		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "revision = \"no-such\"", 1)):    "entry reference: server:no-such: no such commit in ",
 		"grade " + classFile(t, strings.Replace(fakeClass, "name = \"base\"", "args = \"--value-size 5\"", 1)): `not the work of `,
 	} {
-		tr := newTrial(t)
-		err := tr.Launcher.Run(context.Background(), append(strings.Fields(args), "--out", tr.out))
-		if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		tr := fakecluster.New(t, Kind)
+		err := tr.Run(context.Background(), strings.Fields(args)...)
+		if cluster.ExitStatus(err) != 2 || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want one line with %q", args, err, want)
 		}
-		if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
+		if entries, _ := os.ReadDir(tr.Out); len(entries) > 0 {
 			t.Errorf("%q: %s was made", args, entries[0].Name())
 		}
 	}
-	contained := classFile(t, fakeClass+"[contain]\nprocesses = 256\nmemory = \"2GB\"\n")
-	if cfg, err := parseArgs([]string{"grade", contained}, "logs", nil, io.Discard); err != nil || cfg.Contain.String() != "memory=2GB,processes=256,disk=1GB" {
-		t.Errorf("limits %s, %v", cfg.Contain, err)
-	}
-	contained = classFile(t, fakeClass+"[contain]\nmemoyr = \"2GB\"\n")
-	if _, err := parseArgs([]string{"grade", contained}, "logs", nil, io.Discard); err == nil || !strings.Contains(err.Error(), "class.toml:23: ") {
+	tr := fakecluster.New(t, Kind)
+	contained := classFile(t, fakeClass+"[contain]\nmemoyr = \"2GB\"\n")
+	if err := tr.Run(context.Background(), "grade", contained); cluster.ExitStatus(err) != 2 || !strings.Contains(err.Error(), "class.toml:23: ") {
 		t.Errorf("a wrong limit: %v", err)
 	}
-	if cfg, err := parseArgs([]string{"grade", file, "--nodes", "a,b", "--deadline", "1m"}, "logs", nil, io.Discard); err != nil || !cfg.isSeries() || !cfg.NoCeiling {
-		t.Errorf("%+v, %v", cfg, err)
+	if err := trial.Folder(tr.Out).WriteJSON(metrics.SweepFile, metrics.Sweep{Schema: metrics.Schema, ID: "c", Command: []string{"run-cluster.sh", "grade", file}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Run(context.Background(), "rerun", tr.Out); cluster.ExitStatus(err) != 2 || !strings.Contains(err.Error(), "it is a class: run-cluster.sh grade measures") {
+		t.Errorf("a rerun: %v", err)
 	}
 }
 
 func TestClassDryRun(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
-	if err := tr.Run(context.Background(), []string{"grade", classFile(t, fakeClass), "--dry-run", "--out", tr.out, "--seed", "3"}); err != nil {
+	tr := fakecluster.New(t, Kind)
+	if err := tr.Run(context.Background(), "grade", classFile(t, fakeClass), "--dry-run", "--seed", "3"); err != nil {
 		t.Fatal(err)
 	}
-	out := tr.stdout.String()
+	out := tr.Stdout.String()
 	for _, want := range []string{"Fakes: 3 trials in each round, at least ", "in random order by --seed 3\n", "broken does not build: ", "\n== entry=good\n1 server, 1 client\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -184,12 +179,7 @@ func TestKilledClass(t *testing.T) {
 	file := classFile(t, strings.Replace(fakeClass, `budget = "1ms"`, fmt.Sprintf(`budget = "%dms"`, rounds*3*500), 1))
 	random := rand.New(rand.NewPCG(17, uint64(kills)))
 	latest := filepath.Join(out, "latest")
-	launch := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(os.Args[0], args...)
-		cmd.Env = append(os.Environ(), launcherVariable+"="+root)
-		return cmd
-	}
-	cmd := launch("grade", file, "--out", out, "--seed", "8", "--local")
+	cmd := fakecluster.Process(root, "grade", file, "--out", out, "--seed", "8", "--local")
 	ended := false
 	for kill := 0; kill < kills && !ended; kill++ {
 		if err := cmd.Start(); err != nil {
@@ -212,24 +202,18 @@ func TestKilledClass(t *testing.T) {
 			cmd.Process.Kill()
 			<-done
 		}
-		cmd = launch("--resume", latest)
+		cmd = fakecluster.Process(root, "--resume", latest)
 	}
 	if said, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(said), "\nverdict VALID\n") {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	plan, trials, err := metrics.ReadSweep(latest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := readRuns(trial.Folder(latest), trials); err != nil {
-		t.Fatal(err)
-	}
+	plan, trials := fakecluster.Trials(t, latest)
 	for i, trial := range trials {
 		if _, again := places(trials[:i])[fmt.Sprint(trial.Round, trial.Point)]; again || trial.Number != i+1 {
 			t.Errorf("trial %d is %d, of %s in round %d", i+1, trial.Number, trial.Point, trial.Round)
 		}
 	}
-	want, _ := json.MarshalIndent(grade.Decide(plan, trials), "", "  ")
+	want, _ := json.MarshalIndent(Decide(plan, trials), "", "  ")
 	if got, err := os.ReadFile(filepath.Join(latest, metrics.StandingsFile)); err != nil || string(got) != string(want)+"\n" {
 		t.Errorf("standings %s, want %s (%v)", got, want, err)
 	}

@@ -1,15 +1,15 @@
-package cluster
+package study
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"kvlab/extra/study"
+	"kvlab/internal/fakecluster"
+	"kvlab/kvs/cluster"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -57,12 +57,12 @@ func studyFile(t *testing.T, text string) string {
 // claim.
 func TestStudy(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
+	tr := fakecluster.New(t, Kind)
 	file := studyFile(t, fakeStudy)
-	if err := tr.Run(context.Background(), []string{"--study", file, "--quick", "--out", tr.out, "--seed", "2"}); err != nil {
-		t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
+	if err := tr.Run(context.Background(), "--study", file, "--quick", "--seed", "2"); err != nil {
+		t.Fatalf("%v\n%s%s", err, tr.Stdout.String(), tr.Stderr.String())
 	}
-	out := tr.stdout.String()
+	out := tr.Stdout.String()
 	if !strings.HasPrefix(out, "cannot test fakes/cluster: needs 99 nodes, here 1 node\n") || !strings.HasSuffix(out, "verdict VALID\n") {
 		t.Errorf("output:\n%s", out)
 	}
@@ -71,19 +71,19 @@ func TestStudy(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, out)
 		}
 	}
-	plan, trials := tr.sweepFolder(t)
+	plan, trials := tr.Trials(t)
 	if len(trials) != 6 || len(plan.Order) != 6 || plan.Study == nil || !plan.Study.Quick || len(plan.Study.Points) != 2 || !trials[0].Quick {
 		t.Errorf("plan %+v, %d trials", plan, len(trials))
 	}
 	var results []metrics.ClaimResult
-	dir := filepath.Join(tr.out, "latest")
+	dir := filepath.Join(tr.Out, "latest")
 	if err := metrics.ReadJSON(filepath.Join(dir, metrics.ClaimsFile), &results); err != nil || len(results) != 2 || results[0].Outcome != metrics.Reproduced || results[0].Rounds != 3 {
 		t.Errorf("%+v, %v", results, err)
 	}
-	if page := tr.read(t, "study.md"); !strings.Contains(page, "\n### cluster: cannot tell\n") || !strings.Contains(page, "nobody") {
+	if page := tr.Read(t, "study.md"); !strings.Contains(page, "\n### cluster: cannot tell\n") || !strings.Contains(page, "nobody") {
 		t.Errorf("study.md:\n%s", page)
 	}
-	if names := strings.Count(tr.read(t, "summary.txt"), "point: "); names != 2 {
+	if names := strings.Count(tr.Read(t, "summary.txt"), "point: "); names != 2 {
 		t.Errorf("%d points in summary.txt, want 2", names)
 	}
 }
@@ -91,17 +91,17 @@ func TestStudy(t *testing.T) {
 // An interrupted study goes on. Its folder has the outcomes only when it is whole.
 func TestStudyResume(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
-	file := studyFile(t, strings.Replace(fakeStudy, "node1", "node1 node1:pause:window -once "+filepath.Join(tr.out, "once"), 1))
+	tr := fakecluster.New(t, Kind)
+	file := studyFile(t, strings.Replace(fakeStudy, "node1", "node1 node1:pause:window -once "+filepath.Join(tr.Out, "once"), 1))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- tr.Run(ctx, []string{"--study", file, "--out", tr.out, "--trials", "3"}) }()
-	tr.waitFor(t, "trial-001/kvsserver-node0.log", "pid")
+	go func() { ended <- tr.Run(ctx, "--study", file, "--trials", "3") }()
+	tr.WaitFor(t, "trial-001/kvsserver-node0.log", "pid")
 	cancel()
-	if err := <-ended; ExitStatus(err) != exitInterrupted {
+	if err := <-ended; cluster.ExitStatus(err) != 130 {
 		t.Fatalf("error %v, want 130", err)
 	}
-	dir, _ := filepath.EvalSymlinks(filepath.Join(tr.out, "latest"))
+	dir, _ := filepath.EvalSymlinks(filepath.Join(tr.Out, "latest"))
 	if _, err := os.Stat(filepath.Join(dir, metrics.ClaimsFile)); !os.IsNotExist(err) {
 		t.Errorf("an interrupted study has outcomes: %v", err)
 	}
@@ -109,16 +109,16 @@ func TestStudyResume(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "value = 1000", "value = 2000", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.Run(context.Background(), []string{"--resume", dir}); ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "the study's file, or what it needs, has changed") {
+	if err := tr.Run(context.Background(), "--resume", dir); cluster.ExitStatus(err) != 2 || !strings.Contains(err.Error(), "the study's file, or what it needs, has changed") {
 		t.Errorf("another study: %v", err)
 	}
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.Run(context.Background(), []string{"--resume", dir}); err != nil {
-		t.Fatalf("resume: %v\n%s", err, tr.stderr.String())
+	if err := tr.Run(context.Background(), "--resume", dir); err != nil {
+		t.Fatalf("resume: %v\n%s", err, tr.Stderr.String())
 	}
-	if _, trials := tr.sweepFolder(t); len(trials) != 6 {
+	if _, trials := tr.Trials(t); len(trials) != 6 {
 		t.Errorf("%d trials, want 6", len(trials))
 	}
 }
@@ -126,38 +126,36 @@ func TestStudyResume(t *testing.T) {
 // A trial that is INVALID is said, and makes the exit status 1; outcomes do not.
 func TestStudyWithFailures(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
-	err := tr.Run(context.Background(), []string{"--study", studyFile(t, strings.Replace(fakeStudy, "--batch 9", "--engine null", 1)), "--quick", "--out", tr.out})
-	if out := format.OneLine(tr.stdout.String()); ExitStatus(err) != exitInvalid || !strings.Contains(out, "fakes/larger: 3 of the 3 trials of large cannot be used: ") || !strings.Contains(out, "verdict INVALID(3 of 6 trials failed") {
+	tr := fakecluster.New(t, Kind)
+	err := tr.Run(context.Background(), "--study", studyFile(t, strings.Replace(fakeStudy, "--batch 9", "--engine null", 1)), "--quick")
+	if out := format.OneLine(tr.Stdout.String()); cluster.ExitStatus(err) != 1 || !strings.Contains(out, "fakes/larger: 3 of the 3 trials of large cannot be used: ") || !strings.Contains(out, "verdict INVALID(3 of 6 trials failed") {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }
 
 func TestStudyFlags(t *testing.T) {
 	t.Parallel()
-	first := study.Names()[0]
+	first := Names()[0]
 	for args, want := range map[string]string{
 		"--study " + first + "s":                first + "s: want all, list, a file that ends in .toml, or one of",
 		"--study no.toml":                       "no such file",
 		"--study " + first + " --sweep batch=1": "--study excludes --sweep",
 		"--study " + first + " --secs 3":        "--study excludes --secs",
 		"--study " + first + " 2 2":             "--study: the study says how many servers and clients run",
+		"--restart-at 10s --study list":         "--study excludes --restart-at",
 		"--study " + first + " --trials 2":      "--trials 2: a study needs at least 3",
 		"--seed 3":                              "--seed needs --sweep or --curve or --slo or --ab or --study",
 	} {
-		if _, err := parseArgs(strings.Fields(args), "logs", nil, io.Discard); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		tr := fakecluster.New(t, Kind)
+		if err := tr.Run(context.Background(), strings.Fields(args)...); cluster.ExitStatus(err) != 2 || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want one line with %q", args, err, want)
 		}
 	}
-	cfg, err := parseArgs([]string{"--study", first, "--quick"}, "logs", nil, io.Discard)
-	if err != nil || !cfg.Quick || !cfg.NoCeiling || len(cfg.ClientArgs) > 0 || !cfg.isSeries() || cfg.List {
-		t.Errorf("%+v, %v", cfg, err)
+	tr := fakecluster.New(t, Kind)
+	if err := tr.Run(context.Background(), "--study", "list"); err != nil || !strings.HasPrefix(tr.Stdout.String(), first+": ") {
+		t.Errorf("%v: %s", err, tr.Stdout.String())
 	}
-	tr := newTrial(t)
-	if err := tr.Run(context.Background(), []string{"--study", "list"}); err != nil || !strings.HasPrefix(tr.stdout.String(), first+": ") {
-		t.Errorf("%v: %s", err, tr.stdout.String())
-	}
-	for line := range strings.Lines(tr.stdout.String()) {
+	for line := range strings.Lines(tr.Stdout.String()) {
 		if len([]rune(line)) > 81 {
 			t.Errorf("a line of more than 80 columns: %s", line)
 		}
@@ -166,32 +164,35 @@ func TestStudyFlags(t *testing.T) {
 
 func TestStudyDryRun(t *testing.T) {
 	t.Parallel()
-	tr := newTrial(t)
-	if err := tr.Run(context.Background(), []string{"--study", studyFile(t, fakeStudy), "--dry-run", "--out", tr.out, "--seed", "3"}); err != nil {
+	tr := fakecluster.New(t, Kind)
+	if err := tr.Run(context.Background(), "--study", studyFile(t, fakeStudy), "--quick", "--dry-run", "--seed", "3"); err != nil {
 		t.Fatal(err)
 	}
-	out := tr.stdout.String()
-	for _, want := range []string{"2 claims of fakes, at least ", "cannot test fakes/cluster: needs 99 nodes", "4 trials of each of 2 points, 8 in all, ordered by --seed 3\n", "\n== point=large\n1 server, 1 client\n"} {
+	out := tr.Stdout.String()
+	if strings.Contains(out, "-records=100000") {
+		t.Errorf("the quick form of a plain run:\n%s", out)
+	}
+	for _, want := range []string{"2 claims of fakes, at least ", "cannot test fakes/cluster: needs 99 nodes", "3 trials of each of 2 points, 6 in all, ordered by --seed 3\n", "\n== point=large\n1 server, 1 client\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
+	if entries, _ := os.ReadDir(tr.Out); len(entries) > 0 {
 		t.Errorf("%s was made", entries[0].Name())
 	}
-	tr = newTrial(t)
+	tr = fakecluster.New(t, Kind)
 	hosts := filepath.Join(t.TempDir(), "hosts")
 	if err := os.WriteFile(hosts, []byte("a addr=10.0.0.1\nb addr=10.0.0.2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.Run(context.Background(), []string{"--study", studyFile(t, strings.Replace(fakeStudy, "1 1", "2 2", 1)), "--dry-run", "--out", tr.out, "--hosts", hosts}); err != nil {
+	if err := tr.Run(context.Background(), "--study", studyFile(t, strings.Replace(fakeStudy, "1 1", "2 2", 1)), "--dry-run", "--hosts", hosts); err != nil {
 		t.Errorf("two nodes: %v", err)
 	}
-	if out := format.OneLine(tr.stdout.String()); !strings.Contains(out, "cannot test fakes/larger: needs other nodes: 2 servers and 2 clients are more than the 2 nodes") || !strings.Contains(out, "0 points, 0 in all") {
+	if out := format.OneLine(tr.Stdout.String()); !strings.Contains(out, "cannot test fakes/larger: needs other nodes: 2 servers and 2 clients are more than the 2 nodes") || !strings.Contains(out, "0 points, 0 in all") {
 		t.Errorf("two nodes:\n%s", out)
 	}
-	err := tr.Run(context.Background(), []string{"--study", studyFile(t, strings.Replace(fakeStudy, "--batch 9", "--bach 9", 1)), "--out", tr.out})
-	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "--study, point large: --bach: unknown flag; did you mean --batch?") || strings.Contains(err.Error(), "\n") {
+	err := tr.Run(context.Background(), "--study", studyFile(t, strings.Replace(fakeStudy, "--batch 9", "--bach 9", 1)))
+	if cluster.ExitStatus(err) != 2 || !strings.Contains(err.Error(), "--study, point large: --bach: unknown flag; did you mean --batch?") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a wrong flag: %v", err)
 	}
 }

@@ -1,0 +1,165 @@
+package grade
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"kvlab/extra/grade/pages"
+	"kvlab/internal/cli"
+	"kvlab/kvs/cluster"
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/experiment"
+	"kvlab/metrics"
+	"kvlab/metrics/format"
+)
+
+// Kind adds the command grade, and its flag --class, to the launcher.
+var Kind = cluster.Kind{
+	Flag: "class", Word: "grade", Value: "a class file, as in grade class.toml", Topic: "class", Flags: "class only check-one",
+	Once: "it is a class: run-cluster.sh grade measures its entries again",
+	Rules: []cluster.Rule{
+		{Flag: "seed", Needs: "class"},
+		{Flag: "only", Needs: "class", Excludes: "check-one"},
+		{Flag: "check-one", Needs: "class"},
+		{Flag: "class", Beside: "only check-one resume out name seed v no-ceiling nodes hosts local slurm virtual link-rate ssh-config dry-run preflight check json deadline tune",
+			Why: "the class file decides on"},
+	},
+	New: func(fs *flag.FlagSet, cfg *cluster.Config) cluster.Planner {
+		p := new(planner)
+		fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure all of them; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) (err error) {
+			cfg.NoCeiling = true
+			p.file, err = Read(text)
+			return err
+		})
+		fs.StringVar(&p.only, "only", "", "with --class: measure this `entry` and the reference alone, such as a store that was submitted again")
+		fs.StringVar(&p.folder, "check-one", "", "with --class: check the store in this `folder` as the class would, in one round beside the reference")
+		return p
+	},
+}
+
+// planner plans the trials of a class.
+type planner struct {
+	file   *File  // nil for none
+	only   string // the entry that is measured beside the reference; "" for all
+	folder string // a folder that is checked in place of the class's entries; "" for none
+}
+
+// Asked reports whether there is a class.
+func (p *planner) Asked() bool { return p.file != nil }
+
+// Settle gives the command line the class's limits and its work.
+func (p *planner) Settle(cfg *cluster.Config) error {
+	cfg.Accept = p.file.Check
+	return p.file.Limit(&cfg.Contain)
+}
+
+const (
+	// deadline and three times the expected length are the deadline of a class's trial
+	// without --deadline: a store that hangs costs no more. The window of a slow one, or on a
+	// busy machine, may become as long as any.
+	deadline = 30*time.Second + metrics.LongestWindow
+	// mostBroken is the most that is kept of what a compiler says, in characters.
+	mostBroken = 4000
+)
+
+// Plan completes a plan by the entries of the class. Those that do not build are kept with
+// the reason. A mistake in the file is an error, and so is whatever the reference has.
+func (p *planner) Plan(ctx context.Context, site cluster.Site, sweep metrics.Sweep) (metrics.Sweep, string, error) {
+	class, err := p.file.Class(p.only, p.folder, site.Check)
+	if err = cmp.Or(err, pages.CheckGradebook(class.Gradebook)); err != nil {
+		return sweep, "", err
+	}
+	site.Limit(deadline + 3*site.Length(class.Entries[0].Args))
+	for i := range class.Entries {
+		e := &class.Entries[i]
+		if e.Broken != "" {
+			continue
+		}
+		built, err := site.Build(ctx, specOf(*e))
+		switch {
+		case ctx.Err() != nil:
+			return sweep, "", plan.ErrInterrupted
+		case err != nil && i == 0:
+			return sweep, "", err
+		case err != nil:
+			e.Broken = broken(*e, err)
+		case e.Kind == metrics.TargetEntry:
+			e.Sum = built.Programs[plan.Store]
+		default:
+			e.Commit, e.Sum = built.ServerCommit, built.Programs[metrics.Server]
+		}
+	}
+	if why := class.Entries[len(class.Entries)-1].Broken; why != "" && p.folder != "" {
+		return sweep, "", fmt.Errorf("%s does not build: %s", p.folder, why)
+	}
+	return Planned(sweep, class), missing(class), nil
+}
+
+// specOf returns what an entry runs.
+func specOf(e metrics.Entry) experiment.Spec {
+	return experiment.Spec{Name: metrics.EntryKnob + "=" + e.Name, Args: e.Args, Where: metrics.EntryKnob + " " + e.Name}
+}
+
+// broken returns why an entry does not build, without its name and its path, which other
+// students would see.
+func broken(e metrics.Entry, err error) string {
+	why := strings.TrimPrefix(format.OneLine(errors.Unwrap(err).Error()), "--target: ")
+	words, _ := cli.SplitWords(e.Args)
+	if metrics.SourceOf(words).Path() != "" {
+		why = strings.TrimPrefix(why, words[0]+": ")
+	}
+	return format.Label(why, mostBroken)
+}
+
+// missing lists the entries that cannot be measured, a line each.
+func missing(class metrics.Class) string {
+	var b strings.Builder
+	for _, entry := range class.Entries {
+		if entry.Broken != "" {
+			fmt.Fprintln(&b, format.Wrap(fmt.Sprintf("%s does not build: %s", entry.Name, format.Label(format.OneLine(entry.Broken), 400)), 0, 2))
+		}
+	}
+	return b.String()
+}
+
+// Experiment returns the experiment of a plan.
+func (p *planner) Experiment(site cluster.Site, sweep metrics.Sweep) experiment.Experiment {
+	return Of(sweep, site.Length)
+}
+
+// Continue returns the plan that was begun, with today's budget: scores may need more rounds
+// than were thought. The entries, and the rest of the class, are the same.
+func (p *planner) Continue(begun, today metrics.Sweep) (metrics.Sweep, error) {
+	there, here := begun.Class, today.Class
+	if there == nil || here == nil || len(there.Entries) != len(here.Entries) {
+		return begun, errors.New("the class has other entries")
+	}
+	for i, e := range there.Entries {
+		if !same(e, here.Entries[i]) {
+			return begun, fmt.Errorf("the entry %s has changed since: measure a new version with --only %[1]s", e.Name)
+		}
+	}
+	now := *here
+	now.Entries = there.Entries
+	before := *there
+	before.BudgetS = now.BudgetS
+	if !experiment.SameRecord(before, now) {
+		return begun, errors.New("the class's file has changed")
+	}
+	begun.Class = &before
+	return begun, nil
+}
+
+// same reports whether an entry is what it was. What builds a foreign store may make another
+// program of the same source each time.
+func same(a, b metrics.Entry) bool {
+	if a.Kind == metrics.TargetEntry {
+		a.Sum = b.Sum
+	}
+	return a.Name == b.Name && a.Kind == b.Kind && a.Args == b.Args && a.Commit == b.Commit && a.Sum == b.Sum && a.Source == b.Source && (a.Broken == "") == (b.Broken == "")
+}

@@ -1,0 +1,9 @@
+package study
+
+import (
+	"testing"
+
+	"kvlab/internal/fakecluster"
+)
+
+func TestMain(m *testing.M) { fakecluster.Main(m, Kind) }
