@@ -119,7 +119,7 @@ var measures = regexp.MustCompile(`^\./run-cluster\.sh .*-records`)
 // take 0.2 s and windows 0.5 s, with small batches where the command says nothing of them.
 // Comparisons have two trials, or one of each side, and sweeps one of each point.
 func shorten(command string) string {
-	line := strings.NewReplacer("sudo ", "", "9x", "1x -short", "5x", "1x -short", "AgainstRedis", "'^BenchmarkAgainstRedis$/default'",
+	line := strings.NewReplacer("sudo ", "", "9x", "1x -short", "5x", "1x -short", "AgainstRedis", "'^BenchmarkAgainstRedis$/batch-16'",
 		"-transport inproc -secs 3", "-transport inproc -secs 0.5").Replace(command)
 	switch {
 	case strings.HasPrefix(line, "bin/kvsplot serve"):

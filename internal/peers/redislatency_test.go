@@ -56,7 +56,7 @@ func latencyAgainstRedis(b *testing.B, port, out string) (rows []string) {
 // p99 in milliseconds.
 func redisLatency(tb testing.TB, port string) (rate, p99 float64) {
 	tb.Helper()
-	args := append([]string{"-p", port, "-t", "get", "-d", "128", "-r", strconv.Itoa(redisRecords()), "--csv"}, single...)
+	args := append([]string{"-p", port, "-t", "get", "-d", "128", "-r", strconv.Itoa(redisRecords()), "--csv"}, pipelined(1)...)
 	text, err := exec.Command("redis-benchmark", args...).Output()
 	if err != nil {
 		tb.Fatalf("redis-benchmark: %v\n%s", err, text)
