@@ -1,5 +1,11 @@
 package metrics
 
+import (
+	"strings"
+
+	"kvlab/metrics/format"
+)
+
 // BottleneckKind names what limits a run's throughput.
 type BottleneckKind string
 
@@ -22,9 +28,20 @@ const (
 // Bottleneck is what limits a run, and where.
 type Bottleneck struct {
 	Kind     BottleneckKind    `json:"limit"`
-	Node     string            `json:"node,omitempty"` // "" where it is not one node
-	Sentence string            `json:"sentence"`       // for people: the limit and the figures
+	Node     string            `json:"node,omitempty"`   // "" where it is not one node
+	Why      string            `json:"why"`              // the figures that decided
+	Advice   string            `json:"advice,omitempty"` // what to change, where a flag of the client is the limit
+	Sentence string            `json:"sentence"`         // for people: the limit, why, the advice and the other figures
 	Figures  BottleneckFigures `json:"figures"`
+}
+
+// Cause is what limits the run, and why.
+func (b Bottleneck) Cause() string {
+	what := string(b.Kind)
+	if b.Kind == LimitUnknown {
+		what = "cannot tell what limits the rate"
+	}
+	return strings.Join(format.NonEmpty(what, b.Why), ": ")
 }
 
 // BottleneckFigures are the figures behind a Bottleneck. Percentages of processors

@@ -99,7 +99,7 @@ func trialOfClass(t testing.TB, folder string, lossy, stranger bool) (run metric
 	}
 	p50, p99 := 8e10/run.OpsPerS, 2e11/run.OpsPerS
 	run.Latency = map[string]metrics.Quantiles{metrics.CallLatency: {Count: 1e5, P50: &p50, P99: &p99}}
-	run.Bottleneck = &metrics.Bottleneck{Kind: metrics.LimitServerCPU, Node: "node0", Sentence: "limited by server CPU: 97 % on node0; client CPU 41 % on node1"}
+	run.Bottleneck = &metrics.Bottleneck{Kind: metrics.LimitServerCPU, Node: "node0", Why: "97 % on node0", Sentence: "limited by server CPU: 97 % on node0; client CPU 41 % on node1"}
 	node := fixture[metrics.Run]("run.json").Nodes[0]
 	for i := range run.Nodes {
 		run.Nodes[i].Config = node.Config

@@ -31,7 +31,7 @@ func soundRun() metrics.Run {
 		Nodes:      []metrics.RunNode{node("node0", metrics.Server), node("node1", metrics.Server), node("node2", metrics.Client), node("node3", metrics.Client)},
 		Latency:    map[string]metrics.Quantiles{metrics.CallLatency: {P50: &p50, P99: &p99, P999: &p999}},
 		Ceiling:    metrics.Ceiling{NullOpsPerS: 35.5e6}.Over(14_184_775, false),
-		Bottleneck: &metrics.Bottleneck{Kind: metrics.LimitServerCPU, Sentence: "limited by server CPU: 97 % on node0; client CPU 61 % on node2; link 44 % on node0"},
+		Bottleneck: &metrics.Bottleneck{Kind: metrics.LimitServerCPU, Why: "97 % on node0", Sentence: "limited by server CPU: 97 % on node0; client CPU 61 % on node2; link 44 % on node0"},
 		Audit:      &metrics.Audit{Keys: 1180, Written: 911},
 		WarmUp:     &stats.Stationarity{Seconds: 5, Stationary: true},
 	}

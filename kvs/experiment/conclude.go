@@ -35,8 +35,7 @@ func (s Sweep) brief(points []metrics.Point) string {
 		if !points[0].OK() {
 			return ""
 		}
-		total, _, _ := strings.Cut(totalLines(points[0])[1:], "\n")
-		return "\n" + total + "\n\n"
+		return totalLine(points[0]) + "\n"
 	}
 	var out strings.Builder
 	out.WriteByte('\n')
@@ -58,6 +57,12 @@ func (s Sweep) brief(points []metrics.Point) string {
 	return out.String() + "\n"
 }
 
+// totalLine returns the labs' total line of a point with a result.
+func totalLine(point metrics.Point) string {
+	estimate, _ := point.Estimate()
+	return fmt.Sprintf("\ntotal %.0f op/s\n", estimate.Median)
+}
+
 // totalLines are the labs' total line, with the median of the trials, and its interval. A
 // failed point has no total.
 func totalLines(point metrics.Point) string {
@@ -65,7 +70,7 @@ func totalLines(point metrics.Point) string {
 		return ""
 	}
 	estimate, ok := point.Estimate()
-	text := fmt.Sprintf("\ntotal %.0f op/s\nmedian of %s, ", estimate.Median, format.Plural(estimate.N, "trial"))
+	text := totalLine(point) + fmt.Sprintf("median of %s, ", format.Plural(estimate.N, "trial"))
 	if !ok {
 		text += "too few for a 95 % interval, which needs 6\n"
 	} else {

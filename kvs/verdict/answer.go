@@ -13,6 +13,7 @@ import (
 type Answer struct {
 	Verdict      string // "VALID", "VALID, with 2 reservations", "INVALID"
 	Good         bool
+	Left         int    // trials that are still to be made
 	Headline     string // the result, or why there is none
 	Basis        string // what the headline is computed from
 	Rate         string // why total and the servers' medians differ
@@ -226,11 +227,7 @@ func countsOf(run metrics.Run) string {
 func limitOf(run metrics.Run) string {
 	var parts []string
 	if b := run.Bottleneck; b != nil {
-		first, rest, _ := strings.Cut(strings.TrimPrefix(b.Sentence, "limited by "), "; ")
-		if parts = append(parts, first); b.Kind == metrics.LimitConcurrency || b.Kind == metrics.LimitLatency {
-			advice, _, _ := strings.Cut(rest, "; ")
-			parts = append(parts, advice)
-		}
+		parts = append(parts, b.Cause(), b.Advice)
 	}
 	parts = append(parts, run.Ceiling.Share())
 	if c := run.Ceiling; run.Store != nil && c != nil && c.Tried && c.NullOpsPerS == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -16,13 +17,15 @@ func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
 	machines := machinesOf(run)
 	d := diagnosis{run: run, machines: machines, f: figuresOf(run, machines)}
 	kind, node, why := d.limit()
-	b := &metrics.Bottleneck{Kind: kind, Node: node, Figures: d.f, Sentence: fmt.Sprintf("limited by %s: %s", kind, why)}
+	b := &metrics.Bottleneck{Kind: kind, Node: node, Figures: d.f, Why: why}
+	if kind == metrics.LimitConcurrency || kind == metrics.LimitLatency {
+		b.Advice = "more -workers, or a larger -batch"
+	}
+	sentence := []string{"limited by " + b.Cause(), b.Advice}
 	if kind == metrics.LimitUnknown {
-		b.Sentence = "cannot tell what limits the rate: " + why
+		sentence[0] = b.Cause()
 	}
-	for _, figure := range words(d.f, kind, run.Count(metrics.Server) > 1) {
-		b.Sentence += "; " + figure
-	}
+	b.Sentence = strings.Join(format.NonEmpty(append(sentence, words(d.f, kind, run.Count(metrics.Server) > 1)...)...), "; ")
 	return b
 }
 
@@ -192,7 +195,7 @@ func (d diagnosis) waiting() string {
 	if *longest.share > 0 { // not of a foreign store
 		takes = fmt.Sprintf("%.0f %% of an operation's %.3g ms pass %s", 100**longest.share, d.f.OpMicros/1e3, longest.where)
 	}
-	return fmt.Sprintf("%.3g calls under way at a time, and %s; more -workers, or a larger -batch", d.f.InFlight, takes)
+	return fmt.Sprintf("%.3g calls under way at a time, and %s", d.f.InFlight, takes)
 }
 
 // busyPercent is the busy share of what a node's process may use: of its cores, or of the

@@ -15,6 +15,7 @@ const (
 	Crowded = "OTHER WORK"     // of one that other processes disturbed
 	Drifted = "NON-STATIONARY" // of one whose rate drifted before its window
 
+	saturated  = "SATURATED"   // of an open loop whose offered rate was not achieved
 	FewRecords = "FEW RECORDS" // of a workload whose rounds repeat keys
 )
 
@@ -26,8 +27,7 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 		}
 	}
 	add(run.Quick, Quick, "leave out --quick for a number to keep", "the run was a short look, with few records")
-	saturated := run.Offered.Saturated(run.Ops)
-	add(saturated != "", "SATURATED", "offer a lower -rate", "the store did not keep up: %s", strings.TrimPrefix(saturated, "saturated: "))
+	add(run.Offered.Saturated(run.Ops) != "", saturated, "offer a lower -rate", "the store did not keep up: %.1f %% of the offered rate", 100*run.Offered.Achieved(run.Ops))
 	// So many operations have fewer keys: by the pigeonhole principle some repeat one.
 	records, round := run.Number("records"), run.Number("batch")*len(run.Servers())
 	add(records > 0 && round > records, FewRecords, "use more -records, or a smaller -batch", "a round has %d operations on %d records: its calls repeat keys", round, records)

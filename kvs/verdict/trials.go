@@ -30,7 +30,7 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 		a.describe(plan, points, best, len(done))
 		a.Checked = strings.Join(format.NonEmpty(a.Checked, metrics.MadeAgain(done)), "; ")
 	}
-	if left := len(plan.Order) - len(done); left > 0 {
+	if a.Left = len(plan.Order) - len(done); a.Left > 0 {
 		a.Good, a.Verdict, a.Next = false, "INCOMPLETE", "go on with --resume"
 		a.Basis = fmt.Sprintf("%d of %s made; so far %s", len(done), format.Plural(len(plan.Order), "trial"), strings.Join(format.NonEmpty(a.Headline, a.Basis), ", "))
 		a.Headline = "some trials are left"
@@ -226,7 +226,7 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 				continue
 			}
 			for _, r := range reservationsOf(*trial.Run) {
-				if r.Name == "SATURATED" && curve.Is(plan) {
+				if r.Name == saturated && curve.Is(plan) {
 					continue // the end of a curve is
 				}
 				if count[r.Name]++; count[r.Name] == 1 {

@@ -69,19 +69,28 @@ func milliseconds(us float64) string {
 }
 
 // Lines say where the peak and the knee are, and up to which rate the objective holds.
-func (c Curve) Lines() (lines []string) {
-	if c.Peak > 0 {
-		lines = append(lines, fmt.Sprintf("peak %s ops/s, of a closed loop", format.Count(c.Peak)))
-	}
-	lines = append(lines, format.NonEmpty(c.kneeLine())...)
-	if c.Objective != (Objective{}) {
-		lines = append(lines, fmt.Sprintf("SLO %s: %s", c.Objective, c.words()))
-	}
-	return lines
+func (c Curve) Lines() []string {
+	return format.NonEmpty(c.PeakLine(), c.KneeLine(), c.ObjectiveLine())
 }
 
-// kneeLine says where the knee is, or beyond which rate; "" of fewer than two latencies.
-func (c Curve) kneeLine() string {
+// PeakLine says what a closed loop reaches; "" where none was measured.
+func (c Curve) PeakLine() string {
+	if c.Peak <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("peak %s ops/s, of a closed loop", format.Count(c.Peak))
+}
+
+// ObjectiveLine says up to which rate the objective holds; "" without one.
+func (c Curve) ObjectiveLine() string {
+	if c.Objective == (Objective{}) {
+		return ""
+	}
+	return fmt.Sprintf("SLO %s: %s", c.Objective, c.words())
+}
+
+// KneeLine says where the knee is, or beyond which rate; "" of fewer than two latencies.
+func (c Curve) KneeLine() string {
 	most, first, last := c.powers()
 	if first == last {
 		return ""

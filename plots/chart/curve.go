@@ -157,23 +157,25 @@ func (c Curve) mark(p *figure.Panel, style draw.LineStyle) (entries []figure.Ent
 			p.Line(style, plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
 		}
 	}
-	for _, line := range c.Lines() {
-		entry := figure.Entry{Name: strings.TrimPrefix(c.Name+": "+line, ": ")}
-		switch word, _, _ := strings.Cut(line, " "); word {
-		case "knee":
-			if knee := c.Knee(); knee >= 0 {
-				upright(style, c.Points[knee].Achieved)
-				entry.Line = style
-			}
-		case "SLO":
-			rate := c.Rate()
-			upright(limitLine, rate.OpsPerS)
-			upright(limitBounds, rate.Low)
-			upright(limitBounds, rate.High)
-			p.Line(limitLine, plotter.XYs{{X: p.X.Min, Y: c.limit()}, {X: p.X.Max, Y: c.limit()}})
-			entry.Line = limitLine
+	add := func(line string, style draw.LineStyle) {
+		if line != "" {
+			entries = append(entries, figure.Entry{Name: strings.TrimPrefix(c.Name+": "+line, ": "), Line: style})
 		}
-		entries = append(entries, entry)
+	}
+	add(c.PeakLine(), draw.LineStyle{})
+	if knee := c.Knee(); knee >= 0 {
+		upright(style, c.Points[knee].Achieved)
+		add(c.KneeLine(), style)
+	} else {
+		add(c.KneeLine(), draw.LineStyle{})
+	}
+	if c.Objective != (curve.Objective{}) {
+		rate := c.Rate()
+		upright(limitLine, rate.OpsPerS)
+		upright(limitBounds, rate.Low)
+		upright(limitBounds, rate.High)
+		p.Line(limitLine, plotter.XYs{{X: p.X.Min, Y: c.limit()}, {X: p.X.Max, Y: c.limit()}})
+		add(c.ObjectiveLine(), limitLine)
 	}
 	return entries
 }

@@ -129,11 +129,11 @@ func ofSweep(dir string) (Entry, error) {
 		return e, nil
 	}
 	a := report.AnswerOf(s)
-	if e.judge(a); e.Verdict == "INCOMPLETE" {
+	if e.judge(a); a.Left > 0 {
 		e.Result = s.Progress()
 	}
 	switch {
-	case e.Verdict != "VALID":
+	case !a.Good:
 	case e.Kind == "trials" && s.Points[0].OK():
 		e.measure(s.Points[0].Valid)
 	default:
@@ -161,7 +161,9 @@ func kindOf(s *folder.Sweep) string {
 
 // judge takes over a verdict, and of a failure the reason.
 func (e *Entry) judge(a verdict.Answer) {
-	e.Verdict, _, _ = strings.Cut(a.Verdict, ",")
+	if e.Verdict = a.Verdict; a.Good {
+		e.Verdict = metrics.Verdict{Valid: true}.String()
+	}
 	for _, r := range a.Reservations {
 		e.Reservations = append(e.Reservations, r.Name)
 	}
