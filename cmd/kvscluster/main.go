@@ -36,7 +36,7 @@ func main() {
 	launcher := cluster.New(root, bin, os.Stdout, os.Stderr)
 	ctx, force := interrupts()
 	launcher.Force = force
-	launcher.Extras = cluster.Extras{Kinds: []cluster.Kind{study.Kind, grade.Kind}, Views: []preflight.View{tune.Row}}
+	launcher.Extras = cluster.Extras{Contain: &contain.Flag, Kinds: []cluster.Kind{study.Kind, grade.Kind}, Views: []preflight.View{tune.Row}}
 	os.Exit(cluster.ExitStatus(launcher.Run(ctx, os.Args[1:])))
 }
 

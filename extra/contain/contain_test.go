@@ -144,7 +144,7 @@ func TestWalls(t *testing.T) {
 	inCI(t)
 	out, err := exec.Command(os.Args[0], node.ContainFlag, usual+",cores=0").CombinedOutput()
 	var walls []metrics.Wall
-	if err != nil || json.Unmarshal(out, &walls) != nil || len(walls) != len(deeds)+3 {
+	if err != nil || json.Unmarshal(out, &walls) != nil || len(walls) != len(probes)+3 {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, w := range walls {
@@ -154,21 +154,21 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// Without walls the deeds succeed, so that one that fails has met a wall. That of the
+// Without walls the probes succeed, so a probe that fails has met a wall. The probe of the
 // privileges would change this machine, and not every machine has a network.
-func TestDeeds(t *testing.T) {
+func TestProbes(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range deeds {
-		if w.name == "privileges" || w.name == "network" {
+	for _, p := range probes {
+		if p.wall == "privileges" || p.wall == "network" {
 			continue
 		}
-		cmd := exec.Command("sh", "-c", w.deed, "sh", secret)
+		cmd := exec.Command("sh", "-c", p.command, "sh", secret)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Run(); err != nil { // without a pipe, whose end the sleeping processes have
-			t.Errorf("%s: %v", w.name, err)
+			t.Errorf("%s: %v", p.wall, err)
 		}
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // those; the group ends with the last of them
 	}
@@ -351,11 +351,11 @@ func TestNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var limits Limits
-	if err := limits.Set(usual); err != nil {
+	limits, err := parseLimits(usual)
+	if err != nil {
 		t.Fatal(err)
 	}
-	words := Box{Limits: limits, Node: true}.Command(self, "sh", "-c", "read line; echo $line; head -c 50000000 /dev/zero | tail -n 1 | tail -c 0; exit 1")
+	words := limits.Command(self, true, nil, "sh", "-c", "read line; echo $line; head -c 50000000 /dev/zero | tail -n 1 | tail -c 0; exit 1")
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdin = strings.NewReader("{}\n")
 	out, _ := cmd.Output()
@@ -382,7 +382,7 @@ func TestOver(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(folder, "00"), 0o755), os.WriteFile(filepath.Join(folder, "00", "a"), []byte("a\n"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	words := Box{Limits: Limits{Disk: 16e6}, Over: []string{folder}}.Command(os.Args[0], "sh", "-c", "cd "+folder+" && cat 00/a && echo b > 00/b && echo c > c && cat 00/b c; rm -f 00/a; ls 00")
+	words := box{Limits: Limits{Disk: 16e6}, Over: []string{folder}}.command(os.Args[0], "sh", "-c", "cd "+folder+" && cat 00/a && echo b > 00/b && echo c > c && cat 00/b c; rm -f 00/a; ls 00")
 	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
 	if string(out) != "a\nb\nc\nb\n" || err != nil {
 		t.Errorf("%q, %v", out, err)
@@ -395,20 +395,13 @@ func TestOver(t *testing.T) {
 // A program with a network of its own reaches nothing.
 func TestAlone(t *testing.T) {
 	needRoot(t)
-	var limits Limits
-	if err := limits.Set(usual); err != nil {
+	limits, err := parseLimits(usual)
+	if err != nil {
 		t.Fatal(err)
 	}
-	network := deeds[slices.IndexFunc(deeds, func(w wall) bool { return w.name == "network" })]
-	broken, _, err := Box{Limits: limits, Alone: true}.try(network, "")
+	network := probes[slices.IndexFunc(probes, func(p probe) bool { return p.wall == "network" })]
+	broken, _, err := box{Limits: limits, Alone: true}.test(network, "")
 	if broken || err != nil {
 		t.Errorf("it reaches another machine: %v, %v", broken, err)
-	}
-}
-
-func TestFewest(t *testing.T) {
-	one, none := []metrics.Wall{{Name: "memory", Held: true}}, []metrics.Wall{{Name: "memory", Why: "no"}}
-	if got := Fewest(one, none, one); len(got) != 1 || got[0].Held {
-		t.Errorf("%+v", got)
 	}
 }

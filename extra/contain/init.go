@@ -15,17 +15,17 @@ import (
 	"kvlab/kvs/node"
 )
 
-// Init gives up rights on its main thread, from which it starts the program: rights belong
-// to threads.
+// init keeps the process inside on its main thread. There it gives up rights, which belong to
+// threads, and starts the program.
 func init() {
 	if os.Args[0] == node.ContainInit {
 		runtime.LockOSThread()
 	}
 }
 
-// runInit is init: it reads its order, starts the program inside, passes signals on, reaps
-// orphans and answers how the program ended. If the containment's first process dies
-// before the order is complete, it ends.
+// runInit does the work of the process inside: it reads its order, starts the program, passes
+// signals on, reaps orphans and answers how the program ended. It ends if the first process of
+// the containment dies before the order is complete.
 func runInit() {
 	gate, answer := os.NewFile(3, "gate"), os.NewFile(4, "answer")
 	unix.CloseOnExec(3)
@@ -89,8 +89,8 @@ func (o order) start(weak map[string]string) (*os.Process, error) {
 	return program, nil
 }
 
-// tasks is the number of a user's processes and threads, for which RLIMIT_NPROC is a limit of
-// all together.
+// tasks returns how many processes and threads a user has. RLIMIT_NPROC limits all of them
+// together.
 func tasks(user int) (n uint64) {
 	all, _ := procfs.AllProcs() // one that has ended is none
 	for _, p := range all {

@@ -10,47 +10,44 @@ import (
 	"kvlab/kvs/node"
 )
 
-// Limits are what a contained program may use; 0 and "" set no limit. It is a flag.Value.
+// Limits are the limits of a contained program; 0 and "" set none.
 type Limits struct {
-	Memory    uint64 // bytes, those of its files among them
-	Processes int    // with their threads
-	Disk      uint64 // bytes of its files, which are in memory; Set gives usualDisk without a value
+	Memory    uint64 // bytes, its files included
+	Processes int    // their threads included
+	Disk      uint64 // bytes of its files, which are in memory; usualDisk unless the text has another
 	Files     int    // that a process has open
 	Cores     string // the processors that it runs on, as in cpuset(7)
 }
 
 const usualDisk = 1e9
 
-// Form is the text form of Limits, by an example.
-const Form = "memory=2GB,processes=256,disk=1GB,files=1024,cores=0-3"
+// form is an example of Limits as text.
+const form = "memory=2GB,processes=256,disk=1GB,files=1024,cores=0-3"
 
 // limitNames are the names in the text form.
 var limitNames = []string{"memory", "processes", "disk", "files", "cores"}
 
-// None reports whether there are no limits, so that nothing is to be contained.
-func (l Limits) None() bool { return l == Limits{} }
-
-// Set reads the text form. Its errors name the first mistake and the right form.
-func (l *Limits) Set(text string) error {
-	read := Limits{Disk: usualDisk}
+// parseLimits reads the text form. Its error names the first mistake and the right form.
+func parseLimits(text string) (Limits, error) {
+	l := Limits{Disk: usualDisk}
 	seen := make(map[string]bool)
 	last := ""
 	for item := range strings.SplitSeq(text, ",") {
 		name, value, given := strings.Cut(item, "=")
 		if !given && last == "cores" { // a list has commas, too
-			name, value = last, read.Cores+","+item
+			name, value = last, l.Cores+","+item
 		} else if seen[name] {
-			return fmt.Errorf("%s is given twice", name)
+			return l, fmt.Errorf("%s is given twice", name)
 		}
 		seen[name], last = true, name
-		if err := read.set(name, value); err != nil {
-			return err
+		if err := l.set(name, value); err != nil {
+			return l, err
 		}
 	}
-	*l = read
-	return nil
+	return l, nil
 }
 
+// set sets the limit that has a name.
 func (l *Limits) set(name, value string) (err error) {
 	switch name {
 	case "memory":
@@ -68,7 +65,7 @@ func (l *Limits) set(name, value string) (err error) {
 		}
 		err = fmt.Errorf("cores: want a list such as 0-3,8")
 	default:
-		err = fmt.Errorf("%q is no limit%s; want %s", name, cli.DidYouMean(name, "", limitNames), Form)
+		err = fmt.Errorf("%q is no limit%s; want %s", name, cli.DidYouMean(name, "", limitNames), form)
 	}
 	return err
 }
@@ -115,11 +112,4 @@ func bytesText(n uint64) string {
 		return strconv.FormatUint(n/1e6, 10) + "MB"
 	}
 	return strconv.FormatUint(n, 10)
-}
-
-// ForBuild returns the limits of what builds a program: they are no less than a compiler
-// needs, on all processors.
-func (l Limits) ForBuild() Limits {
-	l.Memory, l.Processes, l.Disk, l.Files, l.Cores = max(l.Memory, 4e9), max(l.Processes, 2048), max(l.Disk, 4e9), 0, ""
-	return l
 }

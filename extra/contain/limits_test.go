@@ -12,11 +12,11 @@ func TestLimits(t *testing.T) {
 		"cores=0-3,8,memory=100MB":                                  {Memory: 100e6, Disk: usualDisk, Cores: "0-3,8"},
 		"disk=10MB,cores=1,2":                                       {Disk: 10e6, Cores: "1,2"},
 	} {
-		var got, again Limits
-		if err := got.Set(text); err != nil || got != want {
+		got, err := parseLimits(text)
+		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
-		if err := again.Set(got.String()); err != nil || again != got {
+		if again, err := parseLimits(got.String()); err != nil || again != got {
 			t.Errorf("%s becomes %s: %+v, %v", text, got, again, err)
 		}
 	}
@@ -25,17 +25,20 @@ func TestLimits(t *testing.T) {
 		"memroy=2GB": "did you mean memory?", "memory=1GB,memory=2GB": "memory is given twice", "processes=1": "at least 16", "cores=3-1": "runs backwards", "cores=": "want a list",
 		"processes=64,8": "is no limit",
 	} {
-		var l Limits
-		if err := l.Set(text); err == nil || !strings.Contains(err.Error(), want) || !l.None() {
+		if l, err := Flag.Parse(text); err == nil || !strings.Contains(err.Error(), want) || l != nil {
 			t.Errorf("%q: %v, %+v; want %q", text, err, l, want)
 		}
 	}
 }
 
 func TestCommand(t *testing.T) {
-	box := Box{Limits: Limits{Memory: 1e9, Disk: 1e9}, Node: true, Alone: true, Read: []string{"/a b"}, Write: []string{"/c"}}
-	got := strings.Join(box.Command("/kvscluster", "x", "-y"), "|")
-	if want := "/kvscluster|-contain|memory=1GB,disk=1GB|-node|-alone|-read|/a b|-write|/c|--|x|-y"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	l := Limits{Memory: 1e9, Disk: 1e9}
+	for want, words := range map[string][]string{
+		"/kvscluster|-contain|memory=1GB,disk=1GB|-node|-write|/c|--|x|-y":                                      l.Command("/kvscluster", true, []string{"/c"}, "x", "-y"),
+		"/kvscluster|-contain|memory=4GB,processes=2048,disk=4GB|-alone|-read|/a b|-read|/d|-over|/o|--|env|-i": l.Build("/kvscluster", []string{"/a b", "/d"}, []string{"/o"}, "env", "-i"),
+	} {
+		if got := strings.Join(words, "|"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

@@ -25,9 +25,9 @@ import (
 	"kvlab/metrics/format"
 )
 
-// order is what init is told, through its gate.
+// order is what the outside process tells init, through the gate.
 type order struct {
-	Box
+	box
 	Program string   // its path
 	Words   []string // its command line
 	Env     []string
@@ -38,7 +38,7 @@ type order struct {
 	Nproc   bool   // no cgroup limits the processes
 }
 
-// outcome is what init answers, and what this process knows.
+// outcome is what init answers, and what this process adds.
 type outcome struct {
 	Err    string             // why the program could not be started; "" if it could
 	Status syscall.WaitStatus // of the program
@@ -51,9 +51,9 @@ const spaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.C
 
 // run runs a command contained, and returns how it ended. The calling goroutine's thread
 // stays locked: the kernel ends the program with it.
-func (b Box) run(words []string, stdin, stdout, stderr *os.File) (o outcome, err error) {
+func (b box) run(words []string, stdin, stdout, stderr *os.File) (o outcome, err error) {
 	o.Weak = make(map[string]string)
-	tell := order{Box: b, Words: words, Env: environment(os.Environ())}
+	tell := order{box: b, Words: words, Env: environment(os.Environ())}
 	if tell.Program, err = program(words[0]); err != nil {
 		return o, err
 	}
@@ -187,17 +187,11 @@ func startInit(tell *order, streams [3]*os.File, gate, answer *os.File) (*exec.C
 		return cmd, cmd.Start()
 	}
 	cmd, err := start()
-	if Refused(err) {
+	if namespace.Refused(err) {
 		tell.Bare, attr = true, &plain
 		cmd, err = start()
 	}
 	return cmd, err
-}
-
-// Refused reports whether a process could not be started because the kernel refuses
-// namespaces to this user, as in many containers.
-func Refused(err error) bool {
-	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -224,7 +218,7 @@ func announce(stdout io.Writer) error {
 	return json.NewEncoder(stdout).Encode(node.Event{Event: node.Contained, Process: &id})
 }
 
-// leaveWithin is how long a node's program may take to end after its launcher.
+// leaveWithin is how long a node's program may take to end once its launcher has ended.
 const leaveWithin = 10 * time.Second
 
 // endWithPipe kills init some time after the launcher's end of a pipe has closed. It only

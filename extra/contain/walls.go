@@ -6,30 +6,30 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"kvlab/kvs/node"
 	"kvlab/metrics"
 )
 
-// The limits with which the walls are tried, if the real ones are larger. The deeds take
-// twice as much: enough to go beyond them, and little for a machine without walls.
+// The limits of the probes' memory, processes and disk. Probes ask for twice the limit, which is
+// little for a machine without walls.
 const (
-	triedMemory    = 128 << 20
-	triedProcesses = 64
-	triedDisk      = 4e6
+	probedMemory    = 128 << 20
+	probedProcesses = 64
+	probedDisk      = 4e6
 )
 
-// wall is a wall, and a deed that it makes impossible.
-type wall struct {
-	name string
-	deed string // of sh(1), which ends with 0 if it has succeeded; $1 is a file of another's
-	weak string // why a deed succeeds that no step has announced
+// probe is a command that must fail behind a wall.
+type probe struct {
+	wall    string
+	command string // of sh(1); $1 is a file that belongs to another user
+	weak    string // why the wall does not hold, if no step of the containment says it
 }
 
-// deeds are the walls that are found by trying. A file of /proc that is not there is no wall.
-var deeds = []wall{
+// probes are the probes of all walls that a command can test. A command that lacks a file of
+// /proc succeeds: the missing file is no wall.
+var probes = []probe{
 	{"memory", "dd if=/dev/zero of=/dev/null bs=256M count=1", "a program got more memory than its limit"},
 	{"processes", "for i in $(seq 128); do sleep 5 & done", "a program started more processes than its limit"},
 	{"disk", "f=$(mktemp) && trap 'rm -f $f $f-2' EXIT && head -c 4000000 /dev/zero >$f && head -c 4000000 /dev/zero >$f-2", "a program wrote more files than its limit"},
@@ -40,19 +40,19 @@ var deeds = []wall{
 	{endWall, "sleep 5 &", "a process outlived the program that started it"},
 }
 
-// endWall is the wall around what outlives a program. It is seen from outside.
+// endWall is the wall that no process of a program outlives. It is tested from outside.
 const endWall = "end"
 
-// The walls that no deed shows: the kernel holds them once they are made.
+// The walls without a probe: the kernel holds them once they are made.
 const (
 	coresWall    = "cores"
 	landlockWall = "landlock"
 	userWall     = "user"
 )
 
-// Walls returns the walls that hold here for programs with such limits. It finds them by
-// contained programs that try what each wall is to prevent.
-func Walls(l Limits) ([]metrics.Wall, error) {
+// findWalls runs every probe contained, and returns the walls of programs with such limits on
+// this machine.
+func findWalls(l Limits) ([]metrics.Wall, error) {
 	secret, err := os.CreateTemp("", "kvlab-secret-")
 	if err != nil {
 		return nil, err
@@ -61,24 +61,24 @@ func Walls(l Limits) ([]metrics.Wall, error) {
 	if err := errors.Join(secret.Chmod(0o644), secret.Close()); err != nil {
 		return nil, err
 	}
-	tried := Box{Limits: l}
-	tried.Limits.Disk = triedDisk
+	b := box{Limits: l}
+	b.Limits.Disk = probedDisk
 	if l.Memory > 0 {
-		tried.Limits.Memory = triedMemory
+		b.Limits.Memory = probedMemory
 	}
 	if l.Processes > 0 {
-		tried.Limits.Processes = triedProcesses
+		b.Limits.Processes = probedProcesses
 	}
 	var walls []metrics.Wall
 	var weak map[string]string
-	for _, w := range deeds {
+	for _, p := range probes {
 		var broken bool
-		if broken, weak, err = tried.try(w, secret.Name()); err != nil {
-			return nil, fmt.Errorf("try the wall %s: %w", w.name, err)
+		if broken, weak, err = b.test(p, secret.Name()); err != nil {
+			return nil, fmt.Errorf("try the wall %s: %w", p.wall, err)
 		}
-		found := metrics.Wall{Name: w.name, Held: !broken}
+		found := metrics.Wall{Name: p.wall, Held: !broken}
 		if broken {
-			found.Why = cmp.Or(weak[w.name], w.weak)
+			found.Why = cmp.Or(weak[p.wall], p.weak)
 		}
 		walls = append(walls, found)
 	}
@@ -90,9 +90,10 @@ func Walls(l Limits) ([]metrics.Wall, error) {
 	return walls, nil
 }
 
-// try does a deed contained, and reports whether it has succeeded: that of endWall, whether
-// its process is still there.
-func (b Box) try(w wall, secret string) (broken bool, weak map[string]string, err error) {
+// test runs a probe contained, and reports whether its wall is broken: the command succeeded, or
+// at endWall the process that it started is still there. weak has the walls that the containment
+// knows not to hold, with the reasons.
+func (b box) test(p probe, secret string) (broken bool, weak map[string]string, err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return false, nil, err
@@ -103,9 +104,9 @@ func (b Box) try(w wall, secret string) (broken bool, weak map[string]string, er
 		return false, nil, err
 	}
 	defer out.Close()
-	o, err := b.run([]string{"sh", "-c", w.deed, "sh", secret}, null, in, null)
+	o, err := b.run([]string{"sh", "-c", p.command, "sh", secret}, null, in, null)
 	in.Close()
-	if w.name != endWall {
+	if p.wall != endWall {
 		return o.Status.Exited() && o.Status.ExitStatus() == 0, o.Weak, err
 	}
 	// The pipe ends with the last process that has it.
@@ -114,12 +115,4 @@ func (b Box) try(w wall, secret string) (broken bool, weak map[string]string, er
 	}
 	_, unread := out.Read(make([]byte, 1))
 	return !errors.Is(unread, io.EOF), o.Weak, err
-}
-
-// Fewest returns the walls of the machine on which the fewest hold.
-func Fewest(machines ...[]metrics.Wall) []metrics.Wall {
-	broken := func(walls []metrics.Wall) int {
-		return len(slices.DeleteFunc(slices.Clone(walls), func(w metrics.Wall) bool { return w.Held }))
-	}
-	return slices.MaxFunc(machines, func(a, b []metrics.Wall) int { return cmp.Compare(broken(a), broken(b)) })
 }

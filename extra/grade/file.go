@@ -186,8 +186,8 @@ func (f *File) path(name string) string {
 	return filepath.Join(filepath.Dir(f.Path), name)
 }
 
-// Limit gives --contain the limits of [contain], if there are any.
-func (f *File) Limit(contain interface{ Set(text string) error }) error {
+// Limit calls set with the limits of [contain], if it has any, as --contain has them.
+func (f *File) Limit(set func(limits string) error) error {
 	var limits []string
 	for name, value := range f.Contain {
 		limits = append(limits, fmt.Sprintf("%s=%v", name, value))
@@ -196,7 +196,7 @@ func (f *File) Limit(contain interface{ Set(text string) error }) error {
 		return nil
 	}
 	slices.Sort(limits)
-	if err := contain.Set(strings.Join(limits, ",")); err != nil {
+	if err := set(strings.Join(limits, ",")); err != nil {
 		return fmt.Errorf("%s: %w", f.contained, err)
 	}
 	return nil

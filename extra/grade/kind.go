@@ -55,7 +55,7 @@ func (p *planner) Asked() bool { return p.file != nil }
 // Settle gives the command line the class's limits and its work.
 func (p *planner) Settle(cfg *cluster.Config) error {
 	cfg.Accept = p.file.Check
-	return p.file.Limit(&cfg.Contain)
+	return p.file.Limit(cfg.SetContain)
 }
 
 const (

@@ -15,6 +15,12 @@ import (
 // Self is this program, even if its file is replaced.
 const Self = "/proc/self/exe"
 
+// Refused reports whether the error of a process's start means that the kernel refuses namespaces
+// to this user, as in many containers.
+func Refused(err error) bool {
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EACCES)
+}
+
 // Private keeps the mounts of this mount namespace from others.
 func Private() error {
 	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {

@@ -29,7 +29,7 @@ type argsText struct {
 // before, between and after the positional words, those of the programs among them.
 // The usage text goes to help when it is asked for; the error is then flag.ErrHelp.
 func (l *Launcher) parseArgs(args []string, help io.Writer) (Config, error) {
-	cfg, extras := &Config{extras: l.Extras}, l.Extras.Kinds
+	cfg, extras := &Config{extras: l.Extras, Spec: plan.Spec{ContainFlag: l.Extras.Contain}}, l.Extras.Kinds
 	text := argsText{extras: extras}
 	fs, planners := newFlagSet(cfg, &text, l.flags, filepath.Join(l.Root, "logs"))
 	words, err := asFlags(args, extras)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
@@ -65,8 +64,9 @@ type Config struct {
 // Extras are the rows that a main gives to its launcher. Each is a flag, which a launcher
 // without the row does not have.
 type Extras struct {
-	Kinds []Kind
-	Views []preflight.View
+	Kinds   []Kind
+	Views   []preflight.View
+	Contain *plan.ContainFlag // nil for none
 }
 
 // Trials are the flags of sweeps, comparisons and searches.
@@ -125,7 +125,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 		return nil
 	})
 	cfg.Rerun.flags(fs)
-	cfg.Trials.flags(fs, programs)
+	cfg.Trials.flags(fs, cfg.Spec, programs)
 	var planners []Planner
 	for _, kind := range slices.Concat(cfg.extras.Kinds, kinds) {
 		planners = append(planners, kind.New(fs, cfg))
@@ -163,7 +163,7 @@ func (c *Config) nodeFlags(fs *flag.FlagSet) {
 	})
 }
 
-func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
+func (t *Trials) flags(fs *flag.FlagSet, base plan.Spec, programs plan.Flags) {
 	fs.Func("sweep", "measure each of several values of a setting, `name=v1,v2,...`: nodes (half serve, half load), servers, clients, or any flag of servers or clients; several --sweep measure every combination", func(text string) error {
 		knob, err := experiment.ParseKnob(text)
 		t.Knobs = append(t.Knobs, knob)
@@ -179,7 +179,7 @@ func (t *Trials) flags(fs *flag.FlagSet, programs plan.Flags) {
 	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs both programs of another commit, server:REV its servers with this checkout's clients, server:PATH those of another checkout, such as ../mine; the order within pairs of trials is random", func(text string) error {
 		t.Knobs = []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
 		t.Variants = append(t.Variants, metrics.Variant{Args: text})
-		_, _, err := applyVariant(text, plan.Spec{}, programs)
+		_, _, err := applyVariant(text, base, programs)
 		return err
 	})
 	fs.BoolVar(&t.Together, "together", false, "with --ab: run both trials of a pair at the same time on the same nodes, so that a disturbance meets both, and compare the processor time of an operation")
@@ -200,7 +200,9 @@ func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
 	parsed(fs, &s.ClientsPerNode, "clients-per-node", "`number` of clients on each node that loads (default 1)", plan.ParseCount)
 	parsed(fs, &s.RestartAt, "restart-at", "this `time`, such as 10s, after the window's start, kill the first server by SIGKILL and start it again on its store: the result shows the time to recovery, and no acknowledged write may be lost; needs an engine on disk with --dir and --sync os or disk, --retry, and a closed loop of gets, puts and read-modify-writes; not in a Slurm job", atLeast(plan.RestartMargin))
 	parsed(fs, &s.ServerCores, "server-cores", "bind each server to these processors, a `list` such as 0-3,8", parseCores)
-	fs.Var(&s.Contain, "contain", "contain the servers' programs, or those that --target starts and builds, within `limits` such as "+contain.Form+": what holds where is in docs/cluster.md; this machine's processes get a network of their own")
+	if s.ContainFlag != nil {
+		fs.Func("contain", s.ContainFlag.Usage, s.SetContain)
+	}
 	parsed(fs, &s.ClientCores, "client-cores", "bind each client to these processors, a `list` such as 4-7", parseCores)
 }
 

@@ -23,8 +23,8 @@ import (
 	"io"
 	"sync"
 
-	"kvlab/extra/contain"
 	"kvlab/internal/cli"
+	"kvlab/internal/namespace"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
@@ -125,7 +125,7 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 	case err != nil:
 		return usage(err)
 	case len(nodes) == 0 && l.containing(cfg) && !virtual.InLoopback() && !cfg.DryRun && !cfg.Preflight:
-		if err := l.enterLoopback(ctx, given); !contain.Refused(err) {
+		if err := l.enterLoopback(ctx, given); !namespace.Refused(err) {
 			return err
 		}
 		// The wall of the network does not hold then, as the result says.

@@ -39,7 +39,7 @@ type configuration struct {
 
 // warning says who can use a store that is open; "" where only this machine's processes can.
 func (at configuration) warning() string {
-	if at.plan.Local || at.cfg.Lab.Hosts > 0 || !at.plan.Contain.None() {
+	if at.plan.Local || at.cfg.Lab.Hosts > 0 || at.plan.Contain != nil {
 		return ""
 	}
 	return at.open
@@ -139,7 +139,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if err == nil && at.plan.RestartAt > 0 {
 		err = cmp.Or(at.plan.CheckRestart(at.settings), verdict.CheckRestart(at.settings[metrics.Client]))
 	}
-	if files := at.plan.RestartAt > 0 || at.settings[metrics.Server].Is("reopen"); files && !at.cfg.Contain.None() && err == nil {
+	if files := at.plan.RestartAt > 0 || at.settings[metrics.Server].Is("reopen"); files && at.cfg.Contain != nil && err == nil {
 		err = errors.New("--contain: a contained server's files end with it: leave -reopen and --restart-at out")
 	}
 	if grade := at.cfg.Grade; err == nil && grade != nil {
@@ -155,7 +155,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 
 // supply adds the launcher's own program to those of a configuration that contains others.
 func (r *resolver) supply(at *configuration) {
-	if !at.cfg.Contain.None() {
+	if at.cfg.Contain != nil {
 		at.programs = maps.Clone(at.programs)
 		at.programs[plan.Launcher] = filepath.Join(r.launcher.Bin, plan.Program(plan.Launcher))
 	}
@@ -188,7 +188,7 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 
 // stranger says how a configuration's sources of strangers are built.
 func (r *resolver) stranger(at *configuration) remote.Stranger {
-	return remote.Stranger{Limits: at.cfg.Contain, Container: at.programs[plan.Launcher], Root: r.launcher.Root}
+	return remote.Stranger{Contain: at.cfg.Contain, Launcher: at.programs[plan.Launcher], Root: r.launcher.Root}
 }
 
 // aim completes a configuration with a foreign target: a store that runs has a server for
@@ -220,7 +220,7 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 			at.cfg.ClientArgs = append(slices.Clone(at.cfg.ClientArgs), "-router="+found.Router)
 		}
 		t, n = t.At(found.Servers), len(found.Servers)
-		if !at.cfg.Contain.None() {
+		if at.cfg.Contain != nil {
 			return errors.New("--contain: the store runs already, so nothing starts it contained")
 		}
 		if at.cfg.Servers > 0 && at.cfg.Servers != n {

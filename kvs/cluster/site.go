@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/experiment"
@@ -91,7 +90,7 @@ func (s Site) Hosts(ctx context.Context) (hosts []metrics.Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	all.Contain = contain.Limits{} // no server starts
+	all.Contain = nil // no server starts
 	at := configuration{cfg: s.cfg, plan: all, programs: s.launcher.Programs}
 	found, err := preflight.Run(ctx, s.launcher.target(at, s.launcher.runner(at)))
 	for _, m := range found.Machines {

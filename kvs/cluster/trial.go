@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/remote"
@@ -137,20 +136,20 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 // runner runs a configuration's programs on its nodes.
 func (l *Launcher) runner(at configuration) *remote.Runner {
 	r := remote.New(remote.Programs{SSH: l.SSH, SSHConfig: at.cfg.SSHConfig, Srun: l.Slurm.Srun}, at.programs)
-	if limits := at.plan.Contain; !limits.None() {
-		box := contain.Box{Limits: limits}
+	if at.plan.Contain != nil {
+		var write []string
 		if dir := at.settings[metrics.Server]["dir"]; filepath.IsAbs(dir) {
-			box.Write = []string{dir}
+			write = []string{dir}
 		}
-		r.Contain(box, at.plan.Hosted)
+		r.Contain(at.plan.Contain, write, at.plan.Hosted)
 	}
 	return r
 }
 
-// contained returns what holds the servers' programs on the node with the fewest walls; nil
-// if they are not contained.
+// contained returns the limits of the servers' programs, and the walls that hold on the node
+// with the fewest; nil if the programs are not contained.
 func (l *Launcher) contained(ctx context.Context, p plan.Plan, r *remote.Runner) (*metrics.Containment, error) {
-	if p.Contain.None() {
+	if p.Contain == nil {
 		return nil, nil
 	}
 	limits := p.Contain.String()
@@ -170,7 +169,15 @@ func (l *Launcher) contained(ctx context.Context, p plan.Plan, r *remote.Runner)
 			l.walls.Store(key, machines[i])
 		}
 	})
-	return &metrics.Containment{Limits: limits, Walls: contain.Fewest(machines...)}, errors.Join(errs...)
+	return &metrics.Containment{Limits: limits, Walls: fewestWalls(machines...)}, errors.Join(errs...)
+}
+
+// fewestWalls returns the walls of the machine on which the fewest hold.
+func fewestWalls(machines ...[]metrics.Wall) []metrics.Wall {
+	broken := func(walls []metrics.Wall) int {
+		return len(slices.DeleteFunc(slices.Clone(walls), func(w metrics.Wall) bool { return w.Held }))
+	}
+	return slices.MaxFunc(machines, func(a, b []metrics.Wall) int { return cmp.Compare(broken(a), broken(b)) })
 }
 
 // single makes one trial, and prints its result.

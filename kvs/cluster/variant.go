@@ -37,16 +37,22 @@ func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec
 	fs := flag.NewFlagSet("variant", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	args.specFlags(fs, &s)
+	form := variantForm(fs)
 	defineProgramFlags(fs, programs, &args.given)
 	if err := args.parse(fs, words); errors.Is(err, flag.ErrHelp) {
 		return s, from, errors.New("--help stands alone")
 	} else if err != nil {
-		return s, from, fmt.Errorf("%w: %s", err, variantForm)
+		return s, from, fmt.Errorf("%w: %s", err, form)
 	}
 	return s, from, args.apply(&s, programs)
 }
 
-const variantForm = "a variant has the number of servers and clients, commit:REV, server:REV or server:PATH, --server-args, --client-args, --secs, --symmetric, --servers-per-node, --clients-per-node, --server-cores, --client-cores, --contain, and the flags of the programs"
+// variantForm says what a variant may have, the flags of fs among it.
+func variantForm(fs *flag.FlagSet) string {
+	form := "a variant has the number of servers and clients, commit:REV, server:REV or server:PATH, "
+	fs.VisitAll(func(f *flag.Flag) { form += "--" + f.Name + ", " })
+	return form + "and the flags of the programs"
+}
 
 // pairAB rewrites --ab A B to --ab=A --ab=B, because a flag has one value.
 func pairAB(args []string) ([]string, error) {

@@ -42,9 +42,9 @@ func (l *Launcher) enterLoopback(ctx context.Context, args []string) error {
 
 // containing reports whether trials contain programs.
 func (l *Launcher) containing(cfg Config) bool {
-	return !cfg.Contain.None() || slices.ContainsFunc(cfg.Trials.Variants, func(v metrics.Variant) bool {
-		s, _, _ := applyVariant(v.Args, plan.Spec{}, l.flags) // parsed before
-		return !s.Contain.None()
+	return cfg.Contain != nil || slices.ContainsFunc(cfg.Trials.Variants, func(v metrics.Variant) bool {
+		s, _, _ := applyVariant(v.Args, cfg.Spec, l.flags) // parsed before
+		return s.Contain != nil
 	})
 }
 

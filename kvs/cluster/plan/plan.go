@@ -175,7 +175,7 @@ func (p Plan) describe(place Place) string {
 	if cores := p.Cores[place.Role]; cores != "" {
 		text += ", on cores " + cores
 	}
-	if place.Role == metrics.Server && !p.Contain.None() {
+	if place.Role == metrics.Server && p.Contain != nil {
 		text += ", contained: " + p.Contain.String()
 	}
 	return text

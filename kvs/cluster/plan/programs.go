@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
@@ -55,19 +54,19 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 	return sums, nil
 }
 
-// words returns the command line of a program, which contains that of a server with limits.
-func (p Programs) words(role metrics.Role, limits contain.Limits, args ...string) []string {
+// words returns the command line of a program. A server's is wrapped, unless wrap is nil.
+func (p Programs) words(role metrics.Role, wrap Wrapper, args ...string) []string {
 	words := append([]string{p[role]}, args...)
-	if role == metrics.Server && !limits.None() {
-		words = contain.Box{Limits: limits}.Command(p[Launcher], words...)
+	if role == metrics.Server && wrap != nil {
+		words = wrap.Command(p[Launcher], false, nil, words...)
 	}
 	return words
 }
 
-// ask runs a program, a server with its limits, and decodes its JSON answer. The error is
-// the program's message.
-func (p Programs) ask(ctx context.Context, role metrics.Role, limits contain.Limits, answer any, args ...string) error {
-	words := p.words(role, limits, args...)
+// ask runs a program, as words starts it, and decodes its JSON answer. The error is the
+// program's message.
+func (p Programs) ask(ctx context.Context, role metrics.Role, wrap Wrapper, answer any, args ...string) error {
+	words := p.words(role, wrap, args...)
 	text, err := nodes.Ask(ctx, words[0], words[1:]...)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) { // without a message
 		return fmt.Errorf("ask %s for its %s: %w", Program(role), args[0][1:], err)
@@ -108,7 +107,7 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 			break
 		}
 		var answer []metrics.Flag
-		if err := p.ask(ctx, role, contain.Limits{}, &answer, "-flags"); err != nil {
+		if err := p.ask(ctx, role, nil, &answer, "-flags"); err != nil {
 			return nil, err
 		}
 		flags[role] = slices.DeleteFunc(answer, func(f metrics.Flag) bool { return f.Class == metrics.OwnFlag })
@@ -118,8 +117,8 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 
 // protocols is what a role's program says after its version, as in "wire 5, values 1,
 // control 1, records 2"; "" of one that does not say it.
-func (p Programs) protocols(ctx context.Context, role metrics.Role, limits contain.Limits) string {
-	words := p.words(role, limits, "-version")
+func (p Programs) protocols(ctx context.Context, role metrics.Role, wrap Wrapper) string {
+	words := p.words(role, wrap, "-version")
 	line, err := nodes.Ask(ctx, words[0], words[1:]...)
 	if err != nil {
 		return ""
@@ -130,9 +129,9 @@ func (p Programs) protocols(ctx context.Context, role metrics.Role, limits conta
 
 // Led returns an error unless the launcher can lead both programs, which are of another
 // commit, and read their records.
-func (p Programs) Led(ctx context.Context, limits contain.Limits) error {
+func (p Programs) Led(ctx context.Context, wrap Wrapper) error {
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		if says := p.protocols(ctx, role, limits); !strings.HasSuffix(says, node.Led) {
+		if says := p.protocols(ctx, role, wrap); !strings.HasSuffix(says, node.Led) {
 			return fmt.Errorf("its %s is of another format: it says %q, this launcher wants %q", Program(role), says, node.Led)
 		}
 	}
@@ -141,8 +140,8 @@ func (p Programs) Led(ctx context.Context, limits contain.Limits) error {
 
 // SpeakAlike returns an error unless servers and clients, whose programs are of
 // different commits, speak the same protocols.
-func (p Programs) SpeakAlike(ctx context.Context, limits contain.Limits) error {
-	server, client := p.protocols(ctx, metrics.Server, limits), p.protocols(ctx, metrics.Client, limits)
+func (p Programs) SpeakAlike(ctx context.Context, wrap Wrapper) error {
+	server, client := p.protocols(ctx, metrics.Server, wrap), p.protocols(ctx, metrics.Client, wrap)
 	if server == client {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/extra/contain"
 	"kvlab/kvs/node"
 )
 
@@ -32,14 +31,15 @@ type Spec struct {
 	ServerCores    string // processors that each server is bound to, as in cpuset(7); "" for any
 	ClientCores    string // likewise
 
-	Contain contain.Limits // of the servers' programs; none: they have the rights of the user
-	Hosted  bool           // what is contained is a foreign store's program, which a server starts
+	ContainFlag *ContainFlag // nil: the launcher has no such flag
+	Contain     Wrapper      // of the servers' programs; nil: they have the rights of the user
+	Hosted      bool         // what is contained is a foreign store's program, which a server starts
 }
 
-// whole returns the limits of a server itself; none of a foreign store's host.
-func (s Spec) whole() contain.Limits {
+// whole returns the wrapper of a server itself; nil for the host of a foreign store.
+func (s Spec) whole() Wrapper {
 	if s.Hosted {
-		return contain.Limits{}
+		return nil
 	}
 	return s.Contain
 }

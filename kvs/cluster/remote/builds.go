@@ -116,10 +116,10 @@ func lockFolder(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// Store builds a target's program, once, and returns its path. One that is to be contained
-// is built contained, too, in a copy of its folder.
+// Store builds a target's program, once, and returns its path. A contained build has a copy of
+// the program's folder.
 func (b *Builds) Store(ctx context.Context, t target.Target, s Stranger) (path string, err error) {
-	key := t.Dir + "\n" + t.Build + "\n" + s.Limits.String()
+	key := t.Dir + "\n" + t.Build + "\n" + s.limits()
 	if path, ok := b.stores[key]; ok {
 		return path, nil
 	}
@@ -127,7 +127,7 @@ func (b *Builds) Store(ctx context.Context, t target.Target, s Stranger) (path s
 		return "", err
 	}
 	path = filepath.Join(b.dir, fmt.Sprintf("store-%d", len(b.stores)))
-	if s.Limits.None() {
+	if s.Contain == nil {
 		var words []string
 		if words, err = t.BuildCommand(path); err != nil {
 			return "", err

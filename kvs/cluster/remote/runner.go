@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
@@ -56,7 +55,8 @@ type Runner struct {
 	login    time.Duration                           // limit of the time to the first answer through ssh
 	paths    sync.Map                                // of the copies, by keyOf
 
-	box    *contain.Box // of the servers' programs; nil: they are not contained
+	wrap   plan.Wrapper // of the servers' programs; nil: they are not contained
+	write  []string     // the folders that they write in, contained
 	hosted bool         // what is contained is started by the servers
 }
 
@@ -71,22 +71,25 @@ func New(ways Programs, programs plan.Programs) *Runner {
 	return &Runner{ways: ways.ways(), programs: programs, sums: sync.OnceValues(programs.Sums), system: system, login: loginTimeout}
 }
 
-// Contain contains the servers' programs, or if they are hosts of foreign stores those that
-// they start. It is called before anything else.
-func (r *Runner) Contain(box contain.Box, hosted bool) { r.box, r.hosted = &box, hosted }
-
-// Contains reports whether the program of a place is a contained one.
-func (r *Runner) Contains(place plan.Place) bool {
-	return r.box != nil && !r.hosted && place.Role == metrics.Server
+// Contain makes the Runner start the servers' programs contained, or the programs that they
+// start if they are hosted. The programs write in the folders of write. It is called before
+// anything else.
+func (r *Runner) Contain(wrap plan.Wrapper, write []string, hosted bool) {
+	r.wrap, r.write, r.hosted = wrap, write, hosted
 }
 
-// StoreWords returns the words in front of the command of a foreign store's program that
-// contain it; nil if it is not to be.
+// Contains reports whether the Runner starts the program of a place contained.
+func (r *Runner) Contains(place plan.Place) bool {
+	return r.wrap != nil && !r.hosted && place.Role == metrics.Server
+}
+
+// StoreWords returns the words that contain a foreign store's program if they stand in front of
+// its command line; nil for a store that is not contained.
 func (r *Runner) StoreWords(place plan.Place) []string {
-	if r.box == nil || !r.hosted || place.Role != metrics.Server {
+	if r.wrap == nil || !r.hosted || place.Role != metrics.Server {
 		return nil
 	}
-	return r.box.Command(r.path(as(place, plan.Launcher)))
+	return r.wrap.Command(r.path(as(place, plan.Launcher)), false, r.write)
 }
 
 // as is a place on the same node with another program.
@@ -105,7 +108,7 @@ func (r *Runner) trusted(place plan.Place) plan.Place {
 
 // Walls finds out which walls hold for contained programs on a place's node.
 func (r *Runner) Walls(ctx context.Context, place plan.Place) (walls []metrics.Wall, err error) {
-	script := fmt.Sprintf("walls=$(%s %s %s) && echo \"kvlab walls $walls\"\n", format.QuoteWord(r.path(as(place, plan.Launcher))), node.ContainFlag, format.QuoteWord(r.box.Limits.String()))
+	script := fmt.Sprintf("walls=$(%s) && echo \"kvlab walls $walls\"\n", format.CommandLine(r.wrap.Walls(r.path(as(place, plan.Launcher)))))
 	answer, err := r.converse(ctx, place, script, nil, "sh", "-s")
 	if err == nil {
 		err = json.Unmarshal([]byte(answer["walls"]), &walls)
@@ -126,7 +129,7 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 	if r.programs[plan.Store] != "" {
 		further = append(further, plan.Store)
 	}
-	if r.box != nil {
+	if r.wrap != nil {
 		further = append(further, plan.Launcher, metrics.Client)
 	}
 	given := places
@@ -168,9 +171,7 @@ type Output struct {
 func (r *Runner) Start(place plan.Place, flag string, to Output) (*Running, io.WriteCloser, error) {
 	words := []string{r.path(r.trusted(place)), flag, place.Name}
 	if flag == node.ControlFlag && r.Contains(place) {
-		box := *r.box
-		box.Node = true
-		words = box.Command(r.path(as(place, plan.Launcher)), r.path(place), flag, place.Name)
+		words = r.wrap.Command(r.path(as(place, plan.Launcher)), true, r.write, r.path(place), flag, place.Name)
 	}
 	in, stdin, err := os.Pipe() // a refused ssh has read nothing of it
 	if err != nil {

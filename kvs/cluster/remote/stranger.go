@@ -17,17 +17,25 @@ import (
 	"syscall"
 	"time"
 
-	"kvlab/extra/contain"
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics/format"
 )
 
 // Stranger says how the sources of somebody else are built: without a network, in an
-// environment in which nothing of the user's stands, and contained if there are limits.
+// environment that has nothing of the user's, and contained if it has a Wrapper.
 type Stranger struct {
-	Limits    contain.Limits
-	Container string // the path of kvscluster
-	Root      string // the launcher's checkout, whose Go builds
+	Contain  plan.Wrapper // nil for none
+	Launcher string       // the path of kvscluster
+	Root     string       // the launcher's checkout, whose Go builds
+}
+
+// limits returns the text of the limits; "" for none.
+func (s Stranger) limits() string {
+	if s.Contain == nil {
+		return ""
+	}
+	return s.Contain.String()
 }
 
 const (
@@ -44,7 +52,7 @@ func (b *Builds) Checkout(ctx context.Context, checkout string, s Stranger) (com
 	if checkout, err = filepath.Abs(checkout); err != nil {
 		return "", "", err
 	}
-	key := checkout + "\n" + s.Limits.String()
+	key := checkout + "\n" + s.limits()
 	if path, ok := b.stores[key]; ok {
 		return b.commits[key], path, nil
 	}
@@ -138,7 +146,7 @@ func (s Stranger) build(ctx context.Context, source, path string, command func(t
 	}
 	goroot, modules, cache := paths[0], paths[1], paths[2]
 	room := fmt.Sprintf("/tmp/kvlab-build-%016x", rand.Uint64())
-	if s.Limits.None() {
+	if s.Contain == nil {
 		if room, err = os.MkdirTemp("", "kvlab-build-"); err != nil {
 			return err
 		}
@@ -154,8 +162,8 @@ func (s Stranger) build(ctx context.Context, source, path string, command func(t
 		"GOENV=off", "GOTOOLCHAIN=local", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "GOAUTH=off", "GOWORK=off",
 		"GOFLAGS=-mod=readonly -trimpath", "CGO_ENABLED=0", "GOMODCACHE=" + modules, "GOCACHE=" + cache,
 		"sh", "-c", buildScript, "sh"}, words...)
-	if !s.Limits.None() {
-		line = contain.Box{Limits: s.Limits.ForBuild(), Alone: true, Read: []string{goroot, modules}, Over: []string{cache}}.Command(s.Container, line...)
+	if s.Contain != nil {
+		line = s.Contain.Build(s.Launcher, []string{goroot, modules}, []string{cache}, line...)
 	}
 	return convert(ctx, os.DirFS(source), path, buildCommand(ctx, line))
 }
