@@ -14,7 +14,7 @@ func (c *Config) Define(fs *flag.FlagSet) {
 	for _, p := range c.portions() {
 		fs.Var(share{p.share}, p.flag, "`share` of "+p.of+" of -workload mix, 0 to 1; the rest are updates")
 	}
-	fs.Uint64Var(&c.ScanLength, "scan-length", c.ScanLength, "the most `records` that a scan reads; each number up to it is as likely")
+	fs.Uint64Var(&c.ScanLength, "scan-length", c.ScanLength, "the most `records` that a scan reads; all numbers up to it are equally likely")
 	fs.StringVar(&c.Distribution, "distribution", c.Distribution, cli.Usage(distributions)+" (default "+Zipfian+", "+Latest+" with "+YCSBD+")")
 	fs.StringVar(&c.Zipfian, "zipfian", c.Zipfian, "the `form` of zipfian, latest and scrambled: "+cli.Usage(zipfianForms))
 	fs.Float64Var(&c.Theta, "theta", c.Theta, "the `exponent` of zipfian, latest and scrambled, above 0")

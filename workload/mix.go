@@ -38,7 +38,7 @@ var workloads = []choice[standard]{
 	{YCSBD, "95 % reads, 5 % inserts, " + Latest, standard{shares{Read: 0.95, Insert: 0.05}, Latest}},
 	{YCSBE, "95 % scans, 5 % inserts", standard{shares{Scan: 0.95, Insert: 0.05}, Zipfian}},
 	{YCSBF, "50 % reads, 50 % read-modify-writes", standard{shares{Read: 0.5, ReadModifyWrite: 0.5}, Zipfian}},
-	{Mix, "the shares that -reads, -rmws, -inserts, -deletes and -scans say, the rest updates", standard{shares{}, Zipfian}},
+	{Mix, "the shares that -reads, -rmws, -inserts, -deletes and -scans give, the rest updates", standard{shares{}, Zipfian}},
 }
 
 // portion is a flag of Mix: the share of a kind.

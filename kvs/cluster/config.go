@@ -90,8 +90,8 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	fs.Usage = func() {}
 	cfg.nodeFlags(fs)
 	fs.StringVar(&cfg.Out, "out", defaultOut, "`folder` in which the run folder is made")
-	parsed(fs, &cfg.Name, "name", "end the run folder's name, which reports show, with this `word`", parseName)
-	fs.BoolVar(&cfg.Quick, "quick", false, "a look in about ten seconds: "+strings.Join(quickArgs, " ")+" unless set, and no ceiling; the result is marked QUICK, and is never ranked against a full run's")
+	parsed(fs, &cfg.Name, "name", "`word` at the end of the run folder's name, which reports show", parseName)
+	fs.BoolVar(&cfg.Quick, "quick", false, "a look in about ten seconds: "+strings.Join(quickArgs, " ")+" unless given, and no ceiling; the result is marked QUICK, and is never ranked against a full run's")
 	fs.BoolVar(&cfg.Version, "version", false, "print the launcher's version; start nothing")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
 	parsed(fs, &cfg.Grade, "grade", "grade the result on the scale in this `file`, such as plots/grades.toml, which also sets the work; or plots/grades.txt, a scale alone", compare.ReadScale)
@@ -101,7 +101,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 		cfg.FailIf = append(cfg.FailIf, limit)
 		return err
 	})
-	fs.BoolVar(&cfg.Preflight, "preflight", false, "look at every node and say what stands in the way of a run; start nothing")
+	fs.BoolVar(&cfg.Preflight, "preflight", false, "check every node and say what prevents a run; start nothing")
 	fs.BoolVar(&cfg.Preflight, "check", false, "the same as --preflight")
 	for _, view := range cfg.extras.Views {
 		fs.Func(view.Flag, view.Usage, func(value string) error {
@@ -110,13 +110,13 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 		})
 	}
 	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
-	fs.BoolVar(&cfg.Reap, "reap", false, "end what runs of this user have left on the nodes, a run under way too, by pid and start time; start nothing")
-	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: what its steps may take, about 35m and the window)", atLeast(time.Millisecond))
+	fs.BoolVar(&cfg.Reap, "reap", false, "end the processes that this user's runs have left on the nodes, and any run in progress, by pid and start time; start nothing")
+	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: the sum of its steps' limits, about 35m and the window)", atLeast(time.Millisecond))
 	// A minute leaves 54 samples to judge; in less time a leak of 2 % may be noise.
-	parsed(fs, &cfg.Soak, "soak", "one window of this `time`, such as 30m or 24h, after the first tenth of which no process may grow in memory, goroutines or open descriptors; at least 1m", atLeast(time.Minute))
+	parsed(fs, &cfg.Soak, "soak", "one window of this `time`, such as 30m or 24h, at least 1m: after its first tenth no process may grow in memory, goroutines or open descriptors", atLeast(time.Minute))
 	fs.BoolVar(&cfg.Verbose, "v", false, "print every figure and every trial, not only the answer; the report has them too")
-	fs.BoolVar(&cfg.NoCeiling, "no-ceiling", false, "skip the ceiling: what the clients and the network reach with a store that costs nothing, which takes some seconds before each run")
-	fs.BoolFunc("selftest", "test the instrument on these nodes, in 5 to 6 minutes: that two runs of one configuration look alike, that faults of known size are found, and what samples cost; --selftest=quick takes half a minute", func(text string) error {
+	fs.BoolVar(&cfg.NoCeiling, "no-ceiling", false, "do not measure the ceiling, the rate of the same clients with a store that costs nothing; it takes some seconds before each run")
+	fs.BoolFunc("selftest", "test kvlab itself on these nodes, in 5 to 6 minutes: two runs of one configuration must look alike, faults of known size must be found, and samples must cost little; --selftest=quick takes half a minute", func(text string) error {
 		if text != "true" && text != "quick" {
 			return errors.New("want --selftest or --selftest=quick")
 		}
@@ -152,9 +152,9 @@ func (c *Config) nodeFlags(fs *flag.FlagSet) {
 		}
 		return nil
 	})
-	fs.StringVar(&c.HostsFile, "hosts", "", "`file` with a node a line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]; or CloudLab's manifest")
+	fs.StringVar(&c.HostsFile, "hosts", "", "`file` with one node on each line: name [ssh=user@host[:port]] [addr=DATA-ADDRESS]; or CloudLab's manifest")
 	fs.BoolVar(&c.Local, "local", false, "run every node as a process on this machine")
-	fs.BoolVar(&c.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside of one")
+	fs.BoolVar(&c.Slurm, "slurm", false, "run on the nodes of this Slurm job, through srun; the default inside a job")
 	fs.IntVar(&c.Lab.Hosts, "virtual", 0, "make a cluster of this `number` of hosts on this machine, each with its own network and sshd, and run on it; needs root")
 	parsed(fs, &c.Lab.LinkBitsPerS, "link-rate", "`rate` of each virtual host's link in each direction, such as 1gbit or 250mbit (default: as fast as the machine)", virtual.ParseRate)
 	parsed(fs, &c.SSHConfig, "ssh-config", "ssh client configuration `file` for unusual ports, keys and users (ssh -F)", func(path string) (string, error) {
@@ -169,22 +169,22 @@ func (t *Trials) flags(fs *flag.FlagSet, base plan.Spec, programs plan.Flags) {
 		t.Knobs = append(t.Knobs, knob)
 		return err
 	})
-	fs.BoolFunc("curve", "latency against throughput: closed loops measure the peak, then open loops offer `rates`: "+strings.Join(experiment.DefaultRates, ",")+" of it, or those given, as in --curve 100k,200k or --curve 20%,50%,80%", func(text string) (err error) {
+	fs.BoolFunc("curve", "latency against throughput: closed loops measure the peak, then open loops offer `rates`: "+strings.Join(experiment.DefaultRates, ",")+" of the peak, or the given ones, as in --curve 100k,200k or --curve 20%,50%,80%", func(text string) (err error) {
 		if t.Curve.Rates = experiment.DefaultRates; text != "true" {
 			t.Curve.Rates, err = experiment.ParseRates(text)
 		}
 		return err
 	})
 	parsed(fs, &t.Curve.Objective, "slo", "find the highest rate of an open loop that keeps an `objective` such as p99=5ms, with its 95 % interval: "+strings.Join(metrics.QuantileNames[:], ", ")+" of the operations' latency from the moment when they are due", curve.ParseObjective)
-	fs.Func("ab", "compare two variants, `A B`: two strings of the arguments that only that variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; commit:REV first runs both programs of another commit, server:REV its servers with this checkout's clients, server:PATH those of another checkout, such as ../mine; the order within pairs of trials is random", func(text string) error {
+	fs.Func("ab", "compare two variants, `A B`: each is a string with the arguments that only this variant has (counts, --server-args, --client-args, flags of the programs), or \"\"; a string that begins with commit:REV runs both programs of another commit, with server:REV its servers and this checkout's clients, with server:PATH the servers of another checkout, such as ../mine; the order within pairs of trials is random", func(text string) error {
 		t.Knobs = []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}
 		t.Variants = append(t.Variants, metrics.Variant{Args: text})
 		_, _, err := applyVariant(text, base, programs)
 		return err
 	})
-	fs.BoolVar(&t.Together, "together", false, "with --ab: run both trials of a pair at the same time on the same nodes, so that a disturbance meets both, and compare the processor time of an operation")
+	fs.BoolVar(&t.Together, "together", false, "with --ab: run both trials of a pair at the same time on the same nodes, so that both meet the same disturbances, and compare the processor time of an operation")
 	parsed(fs, &t.Trials, "trials", "`number` of trials, of every point of a sweep, of each variant of --ab (default "+strconv.Itoa(abPairs)+"), of each rate of --curve (default "+strconv.Itoa(ofRates)+"), of each point of --study (default: what it says), each with fresh processes and a fresh load", plan.ParseCount)
-	parsed(fs, &t.Until, "until", "add trials until the half-width of the median's 95 % interval is at most this `share` of it, such as 2%, or there are "+strconv.Itoa(experiment.Most), parseShare)
+	parsed(fs, &t.Until, "until", "add trials until the half-width of the median's 95 % interval is at most this `share` of the median, such as 2%, or there are "+strconv.Itoa(experiment.Most), parseShare)
 	fs.Uint64Var(&t.Seed, "seed", 0, "`number` that decides the random order of the trials of --sweep, --curve, --ab, --study and --class (0: a random number, which is recorded); the operations have the clients' seed: --client-args \"-seed N\"")
 	fs.StringVar(&t.Resume, "resume", "", "continue the interrupted sweep in this `folder`; finished trials stay")
 }
@@ -195,10 +195,10 @@ func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
 	fs.StringVar(&t.server, "server-args", "", "arguments for every server, in one `string`, quoted as for a shell")
 	fs.StringVar(&t.client, "client-args", "", "arguments for every client, in one `string`, quoted as for a shell")
 	parsed(fs, &s.Secs, "secs", "least length of the measured window in `seconds` (default: the client's -secs)", plan.ParseCount)
-	fs.BoolVar(&s.Symmetric, "symmetric", s.Symmetric, "every node both serves and loads; such a run compares only with its like")
+	fs.BoolVar(&s.Symmetric, "symmetric", s.Symmetric, "every node serves and loads; such a run is compared only with others of its kind")
 	parsed(fs, &s.ServersPerNode, "servers-per-node", "`number` of servers on each node that serves (default 1)", plan.ParseCount)
 	parsed(fs, &s.ClientsPerNode, "clients-per-node", "`number` of clients on each node that loads (default 1)", plan.ParseCount)
-	parsed(fs, &s.RestartAt, "restart-at", "this `time`, such as 10s, after the window's start, kill the first server by SIGKILL and start it again on its store: the result shows the time to recovery, and no acknowledged write may be lost; needs an engine on disk with --dir and --sync os or disk, --retry, and a closed loop of gets, puts and read-modify-writes; not in a Slurm job", atLeast(plan.RestartMargin))
+	parsed(fs, &s.RestartAt, "restart-at", "kill the first server by SIGKILL this `time`, such as 10s, after the window's start, and start it again on its store: the result shows the time to recovery, and no acknowledged write may be lost; needs an engine on disk with --dir and --sync os or disk, --retry, and a closed loop of gets, puts and read-modify-writes; not in a Slurm job", atLeast(plan.RestartMargin))
 	parsed(fs, &s.ServerCores, "server-cores", "bind each server to these processors, a `list` such as 0-3,8", parseCores)
 	if s.ContainFlag != nil {
 		fs.Func("contain", s.ContainFlag.Usage, s.SetContain)

@@ -78,7 +78,7 @@ func parse(args []string, foreign []driver.Row, engines ...engine.Row) (config, 
 	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection if a request and its reply take longer")
 	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this time")
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
-	flags.BoolVar(&c.Repeat, "repeat", false, "answer every call of a size with the bytes of the first, for clients that -repeat: the ceiling of the network; never VALID")
+	flags.BoolVar(&c.Repeat, "repeat", false, "answer all calls of one size with the bytes of the first reply, for clients with -repeat: the ceiling of the network; never VALID")
 	flags.Main("engine")
 	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.findEngine(flags) }, func() error { return c.validate() })
 	return c, flags, err
@@ -135,8 +135,8 @@ func (c config) storeless() bool { return !c.Target.Own() && c.Engine == engine.
 
 // defineDisk defines the flags of engines on disk.
 func (c *config) defineDisk(flags *node.Flags) {
-	flags.StringVar((*string)(&c.Sync), "sync", "", "of an engine on disk, `when` it writes: "+engine.SyncUsage()+" (default the strongest that the engine has)")
-	flags.StringVar(&c.Dir, "dir", "", "of an engine on disk, the `folder` in which each server empties or makes one of its own name, which stays (default a temporary one, which is removed)")
+	flags.StringVar((*string)(&c.Sync), "sync", "", "`when` an engine on disk writes: "+engine.SyncUsage()+" (default the strongest that the engine has)")
+	flags.StringVar(&c.Dir, "dir", "", "`folder` of an engine on disk, in which each server empties or makes a folder of its own name that stays (default a temporary folder, which is removed)")
 	flags.BoolVar(&c.Reopen, "reopen", false, "open the store in -dir with the keys that it holds; each server must have one there")
 }
 
