@@ -104,7 +104,7 @@ func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.
 
 // tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. Its logs and
 // its run.json stay in dir, in place of those of an earlier try.
-// The error is that of the processes; the run's verdict names every failure.
+// The error says why the processes ended early; the run's verdict names every failure.
 func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kind experiment.Overlay, lengths []string, of trial.Setup, dir trial.Folder) (run metrics.Run, err error) {
 	plan.ClientArgs = slices.Concat(plan.ClientArgs, lengths)
 	if err := cmp.Or(os.RemoveAll(string(dir)), os.Mkdir(string(dir), 0o755)); err != nil {
@@ -115,7 +115,7 @@ func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kin
 		return metrics.Run{Verdict: trial.VerdictOf(err)}, err
 	}
 	run = metrics.Run{ID: dir.ID(), Started: time.Now()}
-	led := trial.New(trial.Setup{
+	controller := trial.New(trial.Setup{
 		Plan: plan, Asked: asked, Dir: dir, Typed: true, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Preflight: of.Preflight,
 		Show: func(s trial.Status) {
 			if of.Show != nil {
@@ -124,8 +124,8 @@ func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kin
 			}
 		},
 	})
-	err = led.Lead(ctx)
-	led.Fill(&run)
+	err = controller.Lead(ctx)
+	controller.Fill(&run)
 	if run.Verdict = kind.Judge(&run); err != nil {
 		run.Verdict = trial.VerdictOf(err)
 	}

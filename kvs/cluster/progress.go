@@ -25,11 +25,11 @@ type progress struct {
 
 	mu     sync.Mutex
 	began  time.Time
-	number int           // of the trial under way, from 1
+	number int           // of the current trial, from 1
 	of     int           // trials in all; 0: not known
-	label  string        // what the trial under way is for; may be empty
+	label  string        // what the current trial is for; may be empty
 	each   time.Duration // the expected length of a trial
-	trial  time.Time     // when the trial under way began
+	trial  time.Time     // when the current trial began
 	made   int           // trials that have ended since began
 	share  float64       // that was shown last: it never falls
 	shown  time.Time     // when a plain line was written last
@@ -78,7 +78,7 @@ func (p *progress) end(trials int) {
 	p.made += trials
 }
 
-// show shows the state of the trial under way.
+// show shows the state of the current trial.
 func (p *progress) show(s trial.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"kvlab/plots/compare"
 )
 
-// rerun is a --rerun: the command of another run, made again, and compared with it.
+// rerun repeats the command of another run, and compares the results.
 type rerun struct {
 	dir    string  // the folder of the first run; "" for no rerun
 	times  int     // trials of a point; 0: as many as the first run had, or rerunTrials of a plain run
@@ -131,9 +131,9 @@ func fixed(begun metrics.Sweep) []string {
 	return words
 }
 
-// again compares the result with that of the run that was made again, and writes it to the
-// folder. The error says that they differ.
-func (s *series) again() (text string, err error) {
+// compareRerun compares the result of a --rerun with the first run's, and writes the
+// comparison to the folder. The error says that they differ.
+func (s *series) compareRerun() (text string, err error) {
 	r := s.cfg.Rerun
 	if r.dir == "" {
 		return "", nil

@@ -66,7 +66,7 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	fmt.Fprint(s.launcher.Stdout, s.notes)
 	s.announce(ctx, done)
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
-		return s.make(ctx, done, group)
+		return s.measure(ctx, done, group)
 	})
 	return cmp.Or(s.conclude(done, err), s.dir.WriteManifest())
 }
@@ -84,7 +84,7 @@ func (s *series) announce(ctx context.Context, done []metrics.Trial) {
 		for _, p := range group {
 			at, err := s.resolve(ctx, p.Spec)
 			if err != nil {
-				return // make reports it
+				return // measure reports it
 			}
 			secs := at.settings[metrics.Client].Length("secs")
 			longest = max(longest, at.expected()-secs+sharedWindow(done, secs))
@@ -187,8 +187,8 @@ func (s *series) open() (done []metrics.Trial, lock *trial.Lock, err error) {
 	return nil, lock, err
 }
 
-// make makes the trials of a group, and returns done with them, which it has stored.
-func (s *series) make(ctx context.Context, done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
+// measure runs the trials of a group, and returns done with them. It has stored them.
+func (s *series) measure(ctx context.Context, done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 	var trials []job
 	for _, p := range group {
 		at, err := s.resolve(ctx, p.Spec)
@@ -276,8 +276,8 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 		text += fmt.Sprintf("%s\n\n", scale.GradeTrials(s.plan, done))
 	}
 	checks, failed := s.launcher.check(s.cfg, s.dir, end.Verdict)
-	again, differs := s.again()
-	return cmp.Or(finish(s.launcher.Stdout, text+checks+again, end.Answer, s.dir, end.Verdict, nil), failed, differs)
+	compared, differs := s.compareRerun()
+	return cmp.Or(finish(s.launcher.Stdout, text+checks+compared, end.Answer, s.dir, end.Verdict, nil), failed, differs)
 }
 
 // explainResume prints the command that continues the experiment.

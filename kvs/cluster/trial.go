@@ -58,28 +58,28 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	run := j.run
 	run.Started = time.Now()
 	run.Lab, run.Quick = j.cfg.lab(), j.cfg.Quick
-	led, ceiling, err := l.conduct(ctx, j)
+	controller, ceiling, err := l.conduct(ctx, j)
 	run.Ended = run.Started.Add(time.Since(run.Started)) // correct even if the wall clock was set
-	led.Fill(&run)
+	controller.Fill(&run)
 	if err == nil {
-		secret, records := led.Audited()
+		secret, records := controller.Audited()
 		run.Audit = verdict.JudgeAudit(run, secret, records)
 	}
 	run.Verdict = verdict.Judge(&run)
 	if err != nil {
 		run.Verdict = trial.VerdictOf(err)
-		led.Explain(j.stderr, err, j.cfg.Verbose)
+		controller.Explain(j.stderr, err, j.cfg.Verbose)
 	}
 	if run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling {
 		run.Bottleneck = verdict.FindBottleneck(run)
 	}
 	if run.Verdict.Valid && ceiling != nil {
-		run.Ceiling = l.ceilings.over(ctx, ceiling, run, j.configuration, led.Setup)
+		run.Ceiling = l.ceilings.over(ctx, ceiling, run, j.configuration, controller.Setup)
 	}
-	written := errors.Join(led.SaveViolations(), writeResult(j.dir, run))
+	written := errors.Join(controller.SaveViolations(), writeResult(j.dir, run))
 	if err == nil && written != nil {
 		run.Verdict, err = trial.VerdictOf(written), written
-		led.Explain(j.stderr, err, j.cfg.Verbose)
+		controller.Explain(j.stderr, err, j.cfg.Verbose)
 	}
 	return run, err
 }
@@ -90,7 +90,7 @@ func writeResult(dir trial.Folder, run metrics.Run) error {
 }
 
 // conduct prepares the nodes, measures the ceiling and runs the trial.
-func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, ceiling *metrics.Ceiling, err error) {
+func (l *Launcher) conduct(ctx context.Context, j job) (controller *trial.Controller, ceiling *metrics.Ceiling, err error) {
 	defer j.barrier.Drop()
 	defer func() { err = explain(ctx, l.Slurm, j.plan, err) }()
 	setup := trial.Setup{
@@ -122,15 +122,15 @@ func (l *Launcher) conduct(ctx context.Context, j job) (led *trial.Controller, c
 	if limited.Err() != nil {
 		err = trial.Cut(limited)
 	}
-	led = trial.New(setup)
+	controller = trial.New(setup)
 	if err == nil {
-		err = led.Lead(limited)
+		err = controller.Lead(limited)
 	}
 	if err == nil {
 		preflight.ClocksAfter(ctx, target, &found)
-		led.VerifyTogether(ctx)
+		controller.VerifyTogether(ctx)
 	}
-	return led, ceiling, err
+	return controller, ceiling, err
 }
 
 // runner runs a configuration's programs on its nodes.

@@ -28,13 +28,13 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 	if err := os.MkdirAll(cfg.Out, 0o755); err != nil {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
-	return l.again(ctx, virtual.Enter, args)
+	return l.reenter(ctx, virtual.Enter, args)
 }
 
 // enterLoopback runs the command line where servers and clients share a network, from which
 // nothing else can be reached.
 func (l *Launcher) enterLoopback(ctx context.Context, args []string) error {
-	if err := l.again(ctx, virtual.EnterLoopback, args); err != nil {
+	if err := l.reenter(ctx, virtual.EnterLoopback, args); err != nil {
 		return fmt.Errorf("--contain: %w", err)
 	}
 	return nil
@@ -61,8 +61,8 @@ func (l *Launcher) takePasswords() {
 	}
 }
 
-// again runs a command line with a second launcher, in the namespaces that enter makes.
-func (l *Launcher) again(ctx context.Context, enter func(context.Context, []string, io.Writer, io.Writer, <-chan struct{}) (int, error), args []string) error {
+// reenter runs a command line with a second launcher, in the namespaces that enter makes.
+func (l *Launcher) reenter(ctx context.Context, enter func(context.Context, []string, io.Writer, io.Writer, <-chan struct{}) (int, error), args []string) error {
 	text, err := json.Marshal(l.passwords)
 	if err == nil && len(l.passwords) > 0 {
 		err = os.Setenv(passwordsVariable, string(text))
