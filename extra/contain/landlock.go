@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The rights of Landlock on files, and on files and folders (landlock(7)).
+// Landlock's rights on a file, and on a folder with the files in it (landlock(7)).
 const (
 	readFile  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE
 	read      = readFile | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	writeFile = readFile | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
-	write     = 1<<13 - 1 // those of version 1, each a bit
+	write     = 1<<13 - 1 // all rights of version 1, each a bit
 )
 
-// landlock keeps this thread, and the processes that it starts, to reading some files and
-// folders, reading and writing others, and to signals and abstract sockets among
-// themselves. It returns the kernel's version of Landlock.
+// landlock restricts this thread and the processes that it starts. They can read some files and
+// folders, and read and write others; signals and abstract sockets reach only each other. It
+// returns the kernel's version of Landlock.
 func landlock(readable, writable []string) (version int, err error) {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

@@ -49,8 +49,8 @@ type outcome struct {
 
 const spaces = unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
-// run runs a command contained, and returns how it ended. The calling goroutine's thread
-// stays locked: the kernel ends the program with it.
+// run runs a command contained, and returns how it ended. It keeps the calling goroutine on its
+// thread: the kernel ends the program when that thread ends.
 func (b box) run(words []string, stdin, stdout, stderr *os.File) (o outcome, err error) {
 	o.Weak = make(map[string]string)
 	tell := order{box: b, Words: words, Env: environment(os.Environ())}
@@ -94,7 +94,7 @@ func (b box) run(words []string, stdin, stdout, stderr *os.File) (o outcome, err
 	return o, err
 }
 
-// groups makes the cgroups of the limits, and returns their folders by the walls' names.
+// groups makes a cgroup for each limit, and returns their folders by the walls' names.
 func (l Limits) groups(weak map[string]string) map[string]string {
 	folders := make(map[string]string)
 	for wall, limit := range map[string]cgroup.Limit{
@@ -115,7 +115,7 @@ func (l Limits) groups(weak map[string]string) map[string]string {
 	return folders
 }
 
-// lead starts init, lets it work in the cgroups, and waits for its answer.
+// lead starts init, moves it into the cgroups, sends it its order and waits for its answer.
 func (o *outcome) lead(tell order, groups map[string]string, streams [3]*os.File) error {
 	gate, orders, err := os.Pipe()
 	if err != nil {
@@ -160,12 +160,13 @@ func (o *outcome) lead(tell order, groups map[string]string, streams [3]*os.File
 	return nil
 }
 
-// startInit starts init in namespaces, without them where the kernel refuses. The thread
-// stays locked: the kernel sends Pdeathsig when the thread that started a process ends.
+// startInit starts init in namespaces, or without them where the kernel refuses. It locks the
+// goroutine to its thread: the kernel sends Pdeathsig when the thread that started a process ends.
 func startInit(tell *order, streams [3]*os.File, gate, answer *os.File) (*exec.Cmd, error) {
 	runtime.LockOSThread()
-	// A program that has a terminal could type there. Another session costs: the kernel may
-	// give each one an equal share of the processors (autogroup in sched(7)).
+	// A program could type on a terminal of its session, so it gets a session of its own. Only
+	// then: the kernel may give each session an equal share of the processors (autogroup in
+	// sched(7)).
 	terminal := slices.ContainsFunc(streams[:], isTerminal)
 	plain := syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: terminal, Setpgid: !terminal}
 	attr := new(plain)
@@ -196,7 +197,7 @@ func startInit(tell *order, streams [3]*os.File, gate, answer *os.File) (*exec.C
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// program returns the path of a program, without links.
+// program returns the path of a program, with its symbolic links resolved.
 func program(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -208,8 +209,8 @@ func program(name string) (string, error) {
 	return path, err
 }
 
-// announce tells the launcher which process it can signal. The program inside writes to
-// the same pipe, but only later.
+// announce tells the launcher which process it can signal. The program inside writes to the same
+// pipe later.
 func announce(stdout io.Writer) error {
 	id, err := node.Find(os.Getpid())
 	if err != nil {
@@ -221,8 +222,8 @@ func announce(stdout io.Writer) error {
 // leaveWithin is how long a node's program may take to end once its launcher has ended.
 const leaveWithin = 10 * time.Second
 
-// endWithPipe kills init some time after the launcher's end of a pipe has closed. It only
-// polls: the program inside reads the pipe.
+// endWithPipe kills init leaveWithin after the launcher's end of a pipe has closed. It only polls
+// the pipe, which the program inside reads.
 func endWithPipe(stdin *os.File, init *os.Process) {
 	poll := []unix.PollFd{{Fd: int32(stdin.Fd()), Events: unix.POLLRDHUP}}
 	for {
@@ -235,8 +236,8 @@ func endWithPipe(stdin *os.File, init *os.Process) {
 	init.Kill()
 }
 
-// exit returns the exit status of a process that passes its program's end on. It does not
-// return if a signal killed the program.
+// exit returns the program's exit status. If a signal killed the program, it kills this process
+// by the same signal.
 func (o outcome) exit(l Limits, stderr io.Writer) int {
 	if o.outOfMemory {
 		fmt.Fprintf(stderr, "kvscluster %s: the kernel killed a process at the limit of memory, %s\n", node.ContainFlag, format.Bytes(l.Memory))

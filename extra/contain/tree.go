@@ -15,20 +15,20 @@ import (
 	"kvlab/internal/namespace"
 )
 
-// system is what every program sees of the machine.
+// system lists the files and folders of the machine that every program sees.
 var system = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/sys",
 	"/etc/alternatives", "/etc/group", "/etc/hosts", "/etc/ld.so.cache", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/protocols", "/etc/services", "/etc/ssl/certs",
 }
 
-// devices are the devices that every program sees.
+// devices lists the devices that every program sees.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 // readable returns the files and folders that the program sees.
 func (o order) readable() []string { return slices.Concat(system, o.Read, []string{o.Program}) }
 
-// writable returns the folders in which the program may write. The working directory is
-// one, unless it is the machine's root or is seen.
+// writable returns the folders in which the program may write. The working directory is one of
+// them. It becomes /tmp if it is the machine's root or a folder that the program only reads.
 func (o *order) writable() []string {
 	folders := append([]string{"/tmp", "/var/tmp", "/dev/shm"}, o.Write...)
 	seen := func(folder string) bool { return within(o.Dir, folder) }
@@ -41,8 +41,8 @@ func (o *order) writable() []string {
 // within reports whether a path is a folder or below it.
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// enter makes a root in memory with what the program may see, and moves this mount
-// namespace to it.
+// enter makes a root in memory, shows there what the program may see, and makes it the root of
+// this mount namespace.
 func (o order) enter(readable, writable []string) error {
 	at := func(path string) string { return filepath.Join(o.Root, path) }
 	err := namespace.Private()
@@ -78,8 +78,8 @@ func (o order) enter(readable, writable []string) error {
 	return nil
 }
 
-// show binds a file or folder to a path below the new root, so that nobody writes there.
-// One that is missing, or that another one contains, is left out.
+// show binds a file or folder, read-only, to a path below the new root. It leaves out what is
+// missing and what is there already.
 func show(from, to string) error {
 	info, err := os.Lstat(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,8 +109,8 @@ func show(from, to string) error {
 	return err
 }
 
-// cover shows a folder in which the program's own files lie over the others, which stay as
-// they are (the kernel's overlayfs.rst). The user owns the folder and its subfolders there.
+// cover shows a folder with the program's own files on top (the kernel's overlayfs.rst). The
+// files below do not change. There the program's user owns the folder and its subfolders.
 func (o order) cover(from, to, own string) error {
 	entries, err := os.ReadDir(from)
 	upper, work := filepath.Join(own, "upper"), filepath.Join(own, "work")
@@ -121,7 +121,7 @@ func (o order) cover(from, to, own string) error {
 		}
 	}
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", from, upper, work)
-	if o.User == 0 { // as the kernel wants it in a user namespace
+	if o.User == 0 { // a user namespace needs it
 		options += ",userxattr"
 	}
 	return cmp.Or(err, namespace.Mount("overlay", to, options))

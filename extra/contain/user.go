@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The user IDs of contained programs. Debian's policy, 9.2.2, leaves them to packages that
-// ask for one, and systemd none to itself (UIDS-GIDS.md).
+// The user IDs of contained programs. Debian gives them only to packages that ask for one
+// (Debian policy, 9.2.2), and systemd uses none of them (UIDS-GIDS.md).
 const (
 	firstUser = 60100
 	lastUser  = 60499
 )
 
-// lockFolder has a file for each user ID, which the containment that uses it locks.
+// lockFolder has a file for each user ID. A containment locks the file of the ID that it uses.
 const lockFolder = "/run/kvlab-contain"
 
-// freeUser returns the ID of a user that owns no process. Until release nobody else gets
-// it from here.
+// freeUser returns the ID of a user that owns no process. No other containment
+// gets the ID before release.
 func freeUser() (user int, release func(), err error) {
 	if err := os.MkdirAll(lockFolder, 0o700); err != nil {
 		return 0, nil, err
@@ -54,10 +54,10 @@ func freeUser() (user int, release func(), err error) {
 	return 0, nil, errors.New("every user ID for contained programs is in use")
 }
 
-// kept are the variables of the environment that a program sees. Others may be secrets.
+// kept lists the variables of the environment that a program sees. Others may be secrets.
 var kept = []string{"GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "LANG", "LC_ALL", "TZ"}
 
-// environment returns the variables of a contained program.
+// environment returns a contained program's variables, from all of this process's.
 func environment(all []string) []string {
 	own := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "TMPDIR=/tmp"}
 	return append(own, slices.DeleteFunc(slices.Clone(all), func(variable string) bool {

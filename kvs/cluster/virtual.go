@@ -14,7 +14,7 @@ import (
 	"kvlab/metrics"
 )
 
-// lab returns the virtual lab for the records; nil if the nodes are not virtual.
+// lab returns the virtual lab for the records; nil if the nodes are real.
 func (c Config) lab() *metrics.Lab {
 	if c.Lab.Hosts == 0 {
 		return nil
@@ -31,8 +31,8 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 	return l.reenter(ctx, virtual.Enter, args)
 }
 
-// enterLoopback runs the command line where servers and clients share a network, from which
-// nothing else can be reached.
+// enterLoopback runs the command line in a network that has only this machine's servers and
+// clients.
 func (l *Launcher) enterLoopback(ctx context.Context, args []string) error {
 	if err := l.reenter(ctx, virtual.EnterLoopback, args); err != nil {
 		return fmt.Errorf("--contain: %w", err)

@@ -21,8 +21,8 @@ type ringParam struct {
 	tx      uint32
 }
 
-// rings returns the sizes of an interface's rings, and the largest that it may have. The
-// loopback and most virtual interfaces have none.
+// rings returns the sizes of an interface's rings, and the largest sizes that it can have. The
+// loopback interface and most virtual ones have no rings, which is an error.
 func rings(name string) (now, most ringSizes, err error) {
 	p := ringParam{command: unix.ETHTOOL_GRINGPARAM}
 	if err := p.call(name); err != nil {
@@ -31,7 +31,7 @@ func rings(name string) (now, most ringSizes, err error) {
 	return ringSizes{p.rx[0], p.tx}, ringSizes{p.rxMost[0], p.txMost}, nil
 }
 
-// call makes the request of SIOCETHTOOL that p is about an interface (netdevice(7)).
+// call sends p as a request of SIOCETHTOOL about an interface (netdevice(7)).
 func (p *ringParam) call(name string) error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -19,15 +19,15 @@ import (
 	"kvlab/metrics"
 )
 
-// Store is the role of a foreign store's program, which a server's process starts, and
-// Launcher that of the launcher's, which contains programs of strangers.
+// Store is the role of a foreign store's program, which a server's process starts. Launcher is
+// the role of the launcher's program, which contains the programs of strangers.
 const (
 	Store    metrics.Role = "store"
 	Launcher metrics.Role = "cluster"
 )
 
-// Programs are the paths of the two programs on this machine, and of a foreign store's if
-// the run has built one.
+// Programs has the paths of the programs on this machine: a server's, a client's, and those of a
+// foreign store and the launcher if a run needs them.
 type Programs map[metrics.Role]string
 
 // ProgramsIn returns the programs in a folder.
@@ -38,7 +38,7 @@ func ProgramsIn(bin string) Programs {
 	}
 }
 
-// Sums are the programs' SHA-256.
+// Sums returns the SHA-256 of each program in hex.
 func (p Programs) Sums() (map[metrics.Role]string, error) {
 	sums, of := make(map[metrics.Role]string), make(map[string]string) // roles may share a path
 	for role, path := range p {
@@ -79,7 +79,7 @@ func (p Programs) ask(ctx context.Context, role metrics.Role, wrap Wrapper, answ
 	return nil
 }
 
-// Find asks a foreign store that runs for its servers.
+// Find asks a running foreign store which servers it has.
 func (p Programs) Find(ctx context.Context, q node.Search) (found node.Found, err error) {
 	ctx, cancel := context.WithTimeout(ctx, findWithin)
 	defer cancel()
@@ -115,8 +115,8 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	return flags, nil
 }
 
-// protocols is what a role's program says after its version, as in "wire 5, values 1,
-// control 1, records 2"; "" of one that does not say it.
+// protocols returns what a role's program says after its version, such as "wire 5, values 1,
+// control 1, records 2"; "" if it says nothing.
 func (p Programs) protocols(ctx context.Context, role metrics.Role, wrap Wrapper) string {
 	words := p.words(role, wrap, "-version")
 	line, err := nodes.Ask(ctx, words[0], words[1:]...)
@@ -127,8 +127,8 @@ func (p Programs) protocols(ctx context.Context, role metrics.Role, wrap Wrapper
 	return protocols
 }
 
-// Led returns an error unless the launcher can lead both programs, which are of another
-// commit, and read their records.
+// Led returns an error unless the launcher can lead both programs of another commit and read
+// their records.
 func (p Programs) Led(ctx context.Context, wrap Wrapper) error {
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		if says := p.protocols(ctx, role, wrap); !strings.HasSuffix(says, node.Led) {
@@ -148,18 +148,18 @@ func (p Programs) SpeakAlike(ctx context.Context, wrap Wrapper) error {
 	return fmt.Errorf("its servers speak %s, this checkout's clients %s: commit:REV takes both programs of a commit", server, client)
 }
 
-// Deployed is the name of a foreign store's program for the server's program beside which
-// Runner.Deploy puts it.
+// Deployed returns the path of a foreign store's program relative to the folder of the server's
+// program, as Runner.Deploy copies both.
 func (p Programs) Deployed() (string, error) {
 	sums, err := p.Sums()
 	return filepath.Join("..", Folder(sums[Store]), Program(Store)), err
 }
 
-// Folder is the name of the folder of a program with a SHA-256 on a node.
+// Folder returns the name of a program's folder on a node, from the program's SHA-256.
 func Folder(sum string) string { return sum[:min(16, len(sum))] }
 
-// Check makes both programs parse the arguments of the plan's first place of their role,
-// before any process starts, and returns the final values of their flags.
+// Check makes each program parse the arguments of its role's first place, before any process
+// starts, and returns the final values of their flags.
 func (p Programs) Check(ctx context.Context, plan Plan) (map[metrics.Role]metrics.FlagValues, error) {
 	servers := plan.Count(metrics.Server)
 	var hosts []string

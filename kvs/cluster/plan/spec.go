@@ -44,8 +44,8 @@ func (s Spec) whole() Wrapper {
 	return s.Contain
 }
 
-// window is the length of the window that the command line asks for; 0 for the
-// client's own.
+// window returns the length of the window that the command line asks for; 0 means the client's
+// own.
 func (s Spec) window() time.Duration {
 	if s.Soak > 0 {
 		return s.Soak
@@ -53,7 +53,7 @@ func (s Spec) window() time.Duration {
 	return time.Duration(s.Secs) * time.Second
 }
 
-// Trusted is how long a run's certificates are valid: the known length of the run and a
+// Trusted returns how long a run's certificates are valid: the known length of the run and a
 // day. The processes hold them only in memory.
 func (s Spec) Trusted() time.Duration { return 24*time.Hour + s.window() + s.Deadline }
 

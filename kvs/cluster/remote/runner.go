@@ -56,8 +56,8 @@ type Runner struct {
 	paths    sync.Map                                // of the copies, by keyOf
 
 	wrap   plan.Wrapper // of the servers' programs; nil: they are not contained
-	write  []string     // the folders that they write in, contained
-	hosted bool         // what is contained is started by the servers
+	write  []string     // the folders in which contained programs may write
+	hosted bool         // the servers start what is contained
 }
 
 // keyOf identifies the copy of the place's program on its node.
@@ -92,13 +92,13 @@ func (r *Runner) StoreWords(place plan.Place) []string {
 	return r.wrap.Command(r.path(as(place, plan.Launcher)), false, r.write)
 }
 
-// as is a place on the same node with another program.
+// as returns a place on the same node with another program.
 func as(place plan.Place, role metrics.Role) plan.Place {
 	place.Role = role
 	return place
 }
 
-// trusted returns the place whose program answers for a node: a stranger's does not.
+// trusted returns a place whose program answers for a node. A contained program may lie.
 func (r *Runner) trusted(place plan.Place) plan.Place {
 	if r.Contains(place) {
 		return as(place, metrics.Client)
@@ -106,7 +106,7 @@ func (r *Runner) trusted(place plan.Place) plan.Place {
 	return place
 }
 
-// Walls finds out which walls hold for contained programs on a place's node.
+// Walls asks a place's node which walls hold there for contained programs.
 func (r *Runner) Walls(ctx context.Context, place plan.Place) (walls []metrics.Wall, err error) {
 	script := fmt.Sprintf("walls=$(%s) && echo \"kvlab walls $walls\"\n", format.CommandLine(r.wrap.Walls(r.path(as(place, plan.Launcher)))))
 	answer, err := r.converse(ctx, place, script, nil, "sh", "-s")
@@ -122,8 +122,8 @@ func (r *Runner) Walls(ctx context.Context, place plan.Place) (walls []metrics.W
 // Way returns the way to the node.
 func (r *Runner) Way(n nodes.Node) Way { return r.ways[n.Way.Kind] }
 
-// Deploy copies the programs to the nodes that do not have them, and checks that every
-// place can run its program. Its error joins a fault for each node that fails.
+// Deploy copies the programs to the nodes that lack them, and checks that every place can run
+// its program. Its error joins a fault for each node that fails.
 func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 	var further []metrics.Role // programs on the servers' nodes
 	if r.programs[plan.Store] != "" {

@@ -42,12 +42,12 @@ const (
 	buildLimit = 5 * time.Minute // kvlab's server takes 40 s on two idle processors, with nothing cached
 	mostBuilt  = 1e9             // bytes of a program
 	mostSpoken = 64 << 10        // bytes of a compiler's messages that are kept
-	saidLines  = 5               // of them, in an error
+	saidLines  = 5               // lines of a compiler's messages in an error
 )
 
 // Checkout builds the server of another checkout, once, and returns its commit and the
-// program's path. Of a repository it builds the commit that is checked out, and starts
-// nothing that its configuration names; a folder without one is built as it is.
+// program's path. If the folder is a repository, it builds the commit that is checked out, and
+// starts nothing that the repository's configuration names. Any other folder is built as it is.
 func (b *Builds) Checkout(ctx context.Context, checkout string, s Stranger) (commit, server string, err error) {
 	if checkout, err = filepath.Abs(checkout); err != nil {
 		return "", "", err
@@ -91,9 +91,8 @@ func (b *Builds) Checkout(ctx context.Context, checkout string, s Stranger) (com
 }
 
 // clone copies a repository to source, and returns the commit. own is a folder for git's
-// configuration. git refuses repositories of other users, unless the user's own
-// configuration trusts them; the part of git that reads one here, upload-pack, is made for
-// any (git(1), SECURITY).
+// configuration. Git refuses repositories of other users unless the user's own configuration
+// trusts them. Here upload-pack reads the repository, which is safe for any (git(1), SECURITY).
 func clone(ctx context.Context, repository, source, own string) (commit string, err error) {
 	config := filepath.Join(own, "gitconfig")
 	if err := cmp.Or(os.MkdirAll(own, 0o755), os.WriteFile(config, []byte("[safe]\n\tdirectory = *\n[core]\n\thooksPath = /dev/null\n"), 0o644)); err != nil {
@@ -114,10 +113,10 @@ func clone(ctx context.Context, repository, source, own string) (commit string, 
 	return git("-C", source, "rev-parse", "HEAD")
 }
 
-// buildScript runs in the build's own folder, which is the machine's where the kernel refuses
-// namespaces, and Go's cache then takes no files: it unpacks the source (without its times, of
-// which tar complains if they are in the future), builds there, and writes the program to its
-// standard output, which nothing else gets.
+// buildScript runs in the build's own folder. It unpacks the source, builds there, and writes the
+// program, and nothing else, to its standard output. It leaves out the files' times: tar
+// complains about future ones. Where the kernel refuses namespaces, the folder is the machine's,
+// and Go's cache takes no files; the build then has a cache of its own.
 const buildScript = `set -e
 mkdir -p "$TMPDIR/source"
 trap 'cd / && rm -rf "$TMPDIR"' EXIT
@@ -127,10 +126,10 @@ tar -xomf -
 "$@" >&2 </dev/null
 cat "$TMPDIR/built"`
 
-// build runs the command that builds a program, in a copy of a folder, and writes the
-// program to a path. Links are copied as links: contained, one that leads out of the folder
-// leads nowhere. A contained build keeps nothing that it compiles. With -trimpath it finds the
-// standard library in Go's cache, where run-cluster.sh has compiled it.
+// build runs the command that builds a program, in a copy of a folder, and writes the program to
+// a path. Links are copied as links: in a contained build, a link out of the folder leads nowhere.
+// A contained build keeps nothing that it compiles. With -trimpath it finds the standard library
+// in Go's cache, where run-cluster.sh has compiled it.
 func (s Stranger) build(ctx context.Context, source, path string, command func(to string) ([]string, error)) (err error) {
 	ctx, cancel := withinLimit(ctx)
 	defer cancel()
@@ -173,7 +172,7 @@ func withinLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, buildLimit, fmt.Errorf("the build takes longer than %s", buildLimit))
 }
 
-// buildCommand is a command that ends with ctx, and with it all that it has started.
+// buildCommand returns a command that ends, with all that it has started, when ctx ends.
 func buildCommand(ctx context.Context, words []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -181,8 +180,8 @@ func buildCommand(ctx context.Context, words []string) *exec.Cmd {
 	return cmd
 }
 
-// convert runs a command that reads a folder as a tar file and writes a program, for which
-// path is.
+// convert runs a command that reads a folder as a tar file and writes a program, and stores the
+// program at path.
 func convert(ctx context.Context, source fs.FS, path string, cmd *exec.Cmd) (err error) {
 	program, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o755)
 	if err != nil {
@@ -234,8 +233,8 @@ func (l *lastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines is an error with the last lines, without those that only name a package or count
-// errors; nil without any.
+// lines returns an error with the last lines, except those that only name a package or count
+// errors; nil if there are none.
 func (l *lastBytes) lines() error {
 	var kept []string
 	for line := range strings.Lines(string(l.text)) {
