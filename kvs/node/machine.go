@@ -76,8 +76,8 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 	return f, nil
 }
 
-// addressesBut returns this machine's IPv4 addresses that others may reach, but for those of one
-// interface.
+// addressesBut returns the IPv4 addresses by which others may reach this machine, except those of
+// one interface.
 func addressesBut(name string) (addresses []string) {
 	interfaces, _ := net.Interfaces() // it only helps to advise
 	for _, i := range interfaces {
@@ -94,12 +94,12 @@ func addressesBut(name string) (addresses []string) {
 	return addresses
 }
 
-// deployed matches the folder of a version of a program that the launcher has copied, and
-// the folder of all its copies.
+// deployed matches the folder of a program that the launcher has copied. Its group is the folder
+// of all copies.
 var deployed = regexp.MustCompile(`^(.*/kvlab-[^/]*)/[0-9a-f]{16}$`)
 
-// programFolder returns the folder of the launcher's copies, or that of the program, from
-// the answer of os.Executable.
+// programFolder returns the folder of the launcher's copies, or else the program's own. Its
+// arguments are the results of os.Executable.
 func programFolder(program string, err error) (string, error) {
 	folder := filepath.Dir(program)
 	if match := deployed.FindStringSubmatch(folder); match != nil {
@@ -117,7 +117,7 @@ func userName(uid int) string {
 	return number
 }
 
-// fileSystems are the names of common file systems by statfs(2)'s f_type.
+// fileSystems has the names of common file systems by statfs(2)'s f_type.
 var fileSystems = map[int64]string{
 	unix.NFS_SUPER_MAGIC:       "nfs",
 	unix.SMB_SUPER_MAGIC:       "smb",
