@@ -49,7 +49,7 @@ func TestLoadCurves(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", test.dirs, err, test.want)
 		}
 	}
-	page, err := Load(b)
+	page, err := Pages(nil).Load(b)
 	if err != nil || !strings.Contains(string(page.files[0].Text), "<p class=\"headline\">SLO p99=20µs: kept up to 1.7") || !strings.HasSuffix(page.Summary, "\nverdict VALID (36 trials)\n") {
 		t.Errorf("error %v, summary:\n%s", err, page.Summary)
 	}

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/extra/grade/pages"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/chart"
@@ -22,11 +21,21 @@ import (
 	"kvlab/plots/report"
 )
 
+// Page makes the files of one kind of sweep, in place of figures and a report.
+type Page struct {
+	Of    func(*folder.Sweep) bool                   // reports whether the sweep is of the kind
+	Files func(*folder.Sweep) ([]report.File, error) // the files that could be made, and what the others lack
+	Usage string                                     // names the files, for kvsplot's usage text; ends with a line feed
+}
+
+// Pages are the rows of a program. The first one that fits a sweep makes its files.
+type Pages []Page
+
 // Draw writes the figures, as PNG, SVG and PDF, and report.html of a run's or a sweep's
-// folder into the folder itself, and returns the names of the files it wrote. Of a class
-// it writes the leaderboard, the grades and the entries' pages. A sweep need not have ended.
-func Draw(dir string) ([]string, error) {
-	d, err := Load(dir)
+// folder into the folder itself, or the files of a page that fits it, and returns the names
+// of the files. A sweep need not have ended.
+func (p Pages) Draw(dir string) ([]string, error) {
+	d, err := p.Load(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +54,7 @@ type Drawing struct {
 // Load reads a run's or a sweep's folder. It takes several run folders for the trials
 // of one sweep, and a sweep's folder among them for its trials; a folder that is named
 // twice counts once. Of these, only the figures are drawn, throughput_scaling first.
-func Load(dirs ...string) (d Drawing, err error) {
+func (p Pages) Load(dirs ...string) (d Drawing, err error) {
 	if len(dirs) > 1 {
 		return loadMany(dirs)
 	}
@@ -55,8 +64,8 @@ func Load(dirs ...string) (d Drawing, err error) {
 		if err != nil {
 			return d, err
 		}
-		if s.Class != nil {
-			d.files, d.failed = pages.Files(s)
+		if i := slices.IndexFunc(p, func(page Page) bool { return page.Of(s) }); i >= 0 {
+			d.files, d.failed = p[i].Files(s)
 			return d, nil
 		}
 		d.figures, d.Summary = chart.ScalingFigures(s), report.SweepSummary(s)

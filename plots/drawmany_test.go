@@ -15,7 +15,7 @@ import (
 func TestDrawWritesEveryFigure(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "small")
 	foldertest.WriteFolder(t, dir, foldertest.MakeRun(t, foldertest.Gallery["small"]))
-	files, err := Draw(dir)
+	files, err := Pages(nil).Draw(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestDrawMany(t *testing.T) {
 	if err := os.Symlink("run16-2", latest); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Load(append(dirs, latest)...)
+	d, err := Pages(nil).Load(append(dirs, latest)...)
 	if err != nil {
 		t.Fatal(err)
 	}

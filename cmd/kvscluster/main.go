@@ -13,11 +13,14 @@ import (
 
 	"kvlab/extra/contain"
 	"kvlab/extra/grade"
+	"kvlab/extra/grade/pages"
+	"kvlab/extra/serve/index"
 	"kvlab/extra/study"
 	"kvlab/extra/tune"
 	"kvlab/kvs/cluster"
 	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/virtual"
+	"kvlab/plots"
 )
 
 func main() {
@@ -35,7 +38,7 @@ func main() {
 	root := cmp.Or(os.Getenv("KVLAB_ROOT"), filepath.Dir(bin)) // run-cluster.sh sets it with KVLAB_BIN
 	launcher := cluster.New(root, bin, os.Stdout, os.Stderr)
 	ctx, force := interrupts()
-	launcher.Force = force
+	launcher.Force, launcher.Draw, launcher.List = force, plots.Pages{pages.Row}.Draw, index.Write
 	launcher.Extras = cluster.Extras{Contain: &contain.Flag, Kinds: []cluster.Kind{study.Kind, grade.Kind}, Views: []preflight.View{tune.Row}}
 	os.Exit(cluster.ExitStatus(launcher.Run(ctx, os.Args[1:])))
 }

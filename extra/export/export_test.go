@@ -11,6 +11,7 @@ import (
 	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/plots/folder"
+	"kvlab/plots/table"
 )
 
 // exported are the tables of a run and of a sweep of four trials, one of them INVALID.
@@ -32,7 +33,7 @@ func exported(t *testing.T) (tables Tables, run string, trials []string) {
 }
 
 // read reads a table back from its CSV: the cells of each line by column.
-func read(t *testing.T, table *Table) []map[string]string {
+func read(t *testing.T, table *table.Table) []map[string]string {
 	t.Helper()
 	var text bytes.Buffer
 	if err := table.CSV(&text); err != nil {
@@ -54,7 +55,7 @@ func read(t *testing.T, table *Table) []map[string]string {
 }
 
 // leaves are the words, numbers and truth values of a JSON value by the names of its
-// objects: the oracle of Table.add. It knows no Go type.
+// objects: the oracle of table.Table.Add. It knows no Go type.
 func leaves(name string, value any, all map[string]any) {
 	switch v := value.(type) {
 	case map[string]any:

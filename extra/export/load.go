@@ -1,3 +1,4 @@
+// Package export makes tables of run folders, as CSV, for other programs.
 package export
 
 import (
@@ -12,24 +13,22 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/plots/folder"
+	"kvlab/plots/table"
 )
 
 // Tables are the tables of some run folders, in the order of Names.
-type Tables []*Table
+type Tables []*table.Table
 
-func newTables() Tables {
-	return Tables{
-		{Name: Names[0], keys: []string{"id"}},
-		{Name: Names[1], keys: []string{"sweep", "id"}},
-		{Name: Names[2], keys: []string{"id", "node", "role", "record", "phase"}, time: "time_unix_s"},
-		{Name: Names[3], keys: []string{"id", "latency"}},
-	}
-}
+// Names are the names of the tables.
+var Names = []string{"runs", "trials", "seconds", "histogram"}
 
 // Load reads run folders. A sweep's folder stands for its trials. INVALID runs are rows
 // too: the column verdict_valid tells them.
 func Load(dirs []string) (Tables, error) {
-	all := newTables()
+	var all Tables
+	for _, name := range Names {
+		all = append(all, &table.Table{Name: name})
+	}
 	for _, dir := range dirs {
 		if !folder.IsSweep(dir) {
 			if err := all.addRun(dir, "", metrics.Sweep{}, metrics.PlannedTrial{Number: 1}); err != nil {
@@ -63,20 +62,20 @@ func (t Tables) addRun(dir, name string, sweep metrics.Sweep, planned metrics.Pl
 	if r.ID = cmp.Or(r.ID, filepath.Base(path)); sweep.ID != "" {
 		r.ID = sweep.ID + "/" + name // of this sweep, wherever its folder is now
 	}
-	if slices.ContainsFunc(t[0].Rows, func(row Row) bool { return row["id"] == r.ID }) {
+	if slices.ContainsFunc(t[0].Rows, func(row table.Row) bool { return row["id"] == r.ID }) {
 		return fmt.Errorf("%s: the run %s is named twice", dir, r.ID)
 	}
-	t[0].row("", r.Run)
+	t[0].Add("", r.Run)
 	cells := []any{"sweep", sweep.ID, "id", r.ID}
 	for i, knob := range sweep.Knobs {
 		cells = append(cells, "knob_"+knob.Name, planned.Point[i])
 	}
-	t[1].row(append(cells, "", metrics.TrialOf(metrics.PlannedTrial{Number: planned.Number}, name, r.Run))...)
+	t[1].Add(append(cells, "", metrics.TrialOf(metrics.PlannedTrial{Number: planned.Number}, name, r.Run))...)
 	for i, of := range r.Latencies.All() {
-		t[3].addBars(r.ID, latency.Names[i], of)
+		addBars(t[3], r.ID, latency.Names[i], of)
 	}
 	for _, log := range r.Logs {
-		if err := t[2].addSeconds(r.ID, filepath.Join(dir, fmt.Sprintf("kvs%s-%s.jsonl", log.Role, log.Node))); err != nil {
+		if err := addSeconds(t[2], r.ID, filepath.Join(dir, fmt.Sprintf("kvs%s-%s.jsonl", log.Role, log.Node))); err != nil {
 			return err
 		}
 	}
@@ -84,16 +83,16 @@ func (t Tables) addRun(dir, name string, sweep metrics.Sweep, planned metrics.Pl
 }
 
 // addBars adds the bars of a distribution that are not empty.
-func (t *Table) addBars(id, name string, of *latency.Distribution) {
+func addBars(t *table.Table, id, name string, of *latency.Distribution) {
 	for _, bar := range of.Distribution() {
 		if bar.Count > 0 {
-			t.row("id", id, "latency", name, "from_us", bar.From, "to_us", bar.To, "count", bar.Count)
+			t.Add("id", id, "latency", name, "from_us", bar.From, "to_us", bar.To, "count", bar.Count)
 		}
 	}
 }
 
 // addSeconds adds the intervals and the samples of usage in a node's file.
-func (t *Table) addSeconds(id, path string) error {
+func addSeconds(t *table.Table, id, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -105,24 +104,9 @@ func (t *Table) addSeconds(id, path string) error {
 		} else if err != nil {
 			return err
 		}
-		t.addSecond(id, record)
+		t.AddSecond(id, record)
 	}
 	return nil
-}
-
-// addSecond adds a record of a node, if it is an interval or a usage.
-func (t *Table) addSecond(id string, record metrics.Record) {
-	cells := []any{"id", id, "node", record.Node, "role", record.Role, "time_unix_s", float64(record.Time.UnixNano()) / 1e9, "record"}
-	switch interval, usage := record.Interval, record.Usage; {
-	case interval != nil:
-		t.row(append(cells, "interval", "", interval, "ops", interval.Counts.Ops(), "ops_per_s", interval.OpsPerS())...)
-	case usage != nil:
-		cells = append(cells, "usage", "", usage)
-		if data, ok := usage.Data(); ok {
-			cells = append(cells, "data", data)
-		}
-		t.row(cells...)
-	}
 }
 
 // Write writes the tables into a folder, which it makes when missing: a CSV file for each. It

@@ -63,7 +63,7 @@ func TestLiveInABrowser(t *testing.T) {
 		}
 		picture(t, b, "live", v)
 		foldertest.WriteFolder(t, dir, files)
-		if _, err := plots.Draw(dir); err != nil {
+		if _, err := plots.Pages(nil).Draw(dir); err != nil {
 			t.Fatal(err)
 		}
 		until("the report", `document.querySelector("iframe")?.getAttribute("src") === "/`+id+`/report.html"`)

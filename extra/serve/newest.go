@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/extra/serve/index"
 	"kvlab/metrics"
+	"kvlab/plots/folder"
 )
 
 // state is how far the newest run is.
@@ -54,11 +54,8 @@ func newest(dir string) (s state, err error) {
 		return s, nil
 	}
 	s.Ended, s.Report = time.Since(written) > drawing, "/"+url.PathEscape(s.ID)+"/"
-	for _, page := range index.Pages {
-		if !modified(dir, s.ID, page).Before(written) {
-			s.Ended, s.Report = true, s.Report+page
-			break
-		}
+	if page := folder.Page(filepath.Join(dir, s.ID)); page != "" && !modified(dir, s.ID, page).Before(written) {
+		s.Ended, s.Report = true, s.Report+page
 	}
 	return s, nil
 }

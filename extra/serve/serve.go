@@ -20,8 +20,8 @@ import (
 	"slices"
 	"time"
 
-	"kvlab/extra/export"
 	"kvlab/extra/serve/index"
+	"kvlab/plots/table"
 )
 
 //go:embed live.js
@@ -151,15 +151,15 @@ func (f inside) Open(name string) (fs.File, error) {
 
 // metrics are those of the newest run, as OpenMetrics text.
 func (s site) metrics(w http.ResponseWriter, _ *http.Request) {
+	var result, seconds table.Table
 	now, err := newest(s.dir)
-	tables := export.Tables{}
 	if err == nil {
-		tables, err = export.Now(filepath.Join(s.dir, now.Run), now.Run)
+		result, seconds, err = tablesOf(filepath.Join(s.dir, now.Run), now.Run)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")
-	_ = tables.OpenMetrics(w)
+	_ = writeOpenMetrics(w, result, seconds)
 }

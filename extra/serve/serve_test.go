@@ -10,9 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -152,74 +150,6 @@ func TestRequests(t *testing.T) {
 		if answer.StatusCode == 200 && (test.path == page && !strings.HasPrefix(policy, "sandbox; default-src 'none';") || test.path == "/" && !strings.HasPrefix(policy, "default-src 'self';")) {
 			t.Errorf("%s: policy %q", name, policy)
 		}
-	}
-}
-
-var (
-	omFamily = regexp.MustCompile(`^# (?:TYPE|UNIT|HELP) ([a-zA-Z_]\w*) `)
-	omSample = regexp.MustCompile(`^([a-zA-Z_]\w*)\{(?:[a-zA-Z_]\w*="(?:[^"\\]|\\[\\"n])*",?)*\} (?:[-+]?[0-9.e+-]+|NaN|\+Inf)(?: [0-9.]+)?$`)
-)
-
-// checkOpenMetrics holds a text against the form of OpenMetrics, with python's
-// prometheus_client too if there is one, and returns the names of its samples.
-func checkOpenMetrics(t *testing.T, text string) (names []string) {
-	t.Helper()
-	body, ended := strings.CutSuffix(text, "# EOF\n")
-	if !ended {
-		t.Fatalf("no EOF at the end of %q", text[max(0, len(text)-100):])
-	}
-	family, seen := "", map[string]bool{}
-	for line := range strings.Lines(body) {
-		line = strings.TrimSuffix(line, "\n")
-		if m := omFamily.FindStringSubmatch(line); m != nil {
-			if m[1] != family && seen[m[1]] {
-				t.Errorf("%s is in two places", m[1])
-			}
-			family = m[1]
-			seen[family] = true
-			continue
-		}
-		m := omSample.FindStringSubmatch(line)
-		if m == nil || !strings.HasPrefix(m[1], family) || family == "" {
-			t.Errorf("no sample of %s: %s", family, line)
-			continue
-		}
-		names = append(names, m[1])
-	}
-	python := exec.Command("python3", "-c", "import sys\ntry:\n  from prometheus_client.openmetrics.parser import text_string_to_metric_families as read\nexcept ImportError:\n  sys.exit()\nprint(len(list(read(sys.stdin.read()))))")
-	python.Stdin = strings.NewReader(text)
-	if out, err := python.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("prometheus_client: %v\n%s", err, out)
-	}
-	return names
-}
-
-func TestMetrics(t *testing.T) {
-	logs, server := served(t)
-	answer, text := ask(t, server, "GET", "/metrics", "localhost")
-	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != 200 || kind != "application/openmetrics-text; version=1.0.0; charset=utf-8" {
-		t.Fatalf("%s, %s\n%s", answer.Status, kind, text)
-	}
-	for _, want := range []string{"kvlab_run_ops_per_s", "kvlab_run_verdict_valid", "kvlab_second_ops_per_s", "kvlab_second_cpu_percent"} {
-		if !slices.Contains(checkOpenMetrics(t, text), want) {
-			t.Errorf("no sample of %s", want)
-		}
-	}
-	if n := strings.Count(text, "\nkvlab_second_ops_per_s{"); n != 2 {
-		t.Errorf("%d seconds of two nodes", n)
-	}
-	// A run under way has the values of its last second, and no result.
-	begin(t, logs, "20261121-160000")
-	if names := checkOpenMetrics(t, get(t, server, "/metrics")); len(names) > 0 {
-		t.Errorf("a run that has begun nothing has %q", names)
-	}
-	grow(t, filepath.Join(logs, "20261121-160000"), foldertest.MakeRun(t, foldertest.Gallery["small"]), 12)
-	text = get(t, server, "/metrics")
-	if names := checkOpenMetrics(t, text); slices.Contains(names, "kvlab_run_ops_per_s") || !slices.Contains(names, "kvlab_second_ops_per_s") {
-		t.Errorf("a run under way has %q", names)
-	}
-	if strings.Contains(text, `run="20261121-153000-main"`) {
-		t.Error("values of the run before")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"kvlab/extra/serve/index"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/verdict"
@@ -17,6 +16,7 @@ import (
 	"kvlab/metrics/format"
 	"kvlab/plots"
 	"kvlab/plots/compare"
+	"kvlab/plots/folder"
 )
 
 // conclude prints the result of a run of one trial, the verdict last.
@@ -74,7 +74,10 @@ func (l *Launcher) picture(dir trial.Folder) {
 
 // list renews the page of all runs beside a run's folder.
 func (l *Launcher) list(dir trial.Folder) {
-	if err := index.Write(filepath.Dir(string(dir))); err != nil {
+	if l.List == nil {
+		return
+	}
+	if err := l.List(filepath.Dir(string(dir))); err != nil {
 		fmt.Fprintf(l.progress, "no list of runs: %v\n", err)
 	}
 }
@@ -173,10 +176,8 @@ func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 		line("but", yellow, r.String())
 	}
 	report, where := string(dir), "logs"
-	for _, name := range index.Pages {
-		if _, err := os.Stat(dir.Path(name)); err == nil {
-			report, where = dir.Path(name), "report"
-		}
+	if name := folder.Page(string(dir)); name != "" {
+		report, where = dir.Path(name), "report"
 	}
 	line(where, bold, report)
 	line("next", bold, a.Next)

@@ -45,7 +45,8 @@ type Launcher struct {
 	Stdout   io.Writer                                    // results
 	Stderr   io.Writer                                    // progress and explanations
 	Extras   Extras                                       // further flags
-	Draw     func(dir string) (files []string, err error) // draws a folder's figures and report
+	Draw     func(dir string) (files []string, err error) // writes the figures and pages of a run folder
+	List     func(dir string) error                       // renews the page of all run folders in dir; nil for none
 	Force    <-chan struct{}                              // closed: kill the nodes instead of waiting for their exit; may be nil
 
 	flags     plan.Flags        // of Programs, since Run began
@@ -70,7 +71,7 @@ func New(root, bin string, stdout, stderr io.Writer) *Launcher {
 		Stderr:   stderr,
 		timeouts: trial.DefaultTimeouts(),
 		ceilings: make(ceilings),
-		Draw:     plots.Draw,
+		Draw:     plots.Pages(nil).Draw,
 	}
 }
 

@@ -141,7 +141,7 @@ func (tr *testRun) checkGone(t *testing.T, nodes int) {
 func TestValidRun(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.Draw = plots.Draw
+	tr.Draw = plots.Pages(nil).Draw
 	if err := tr.run(context.Background()); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}

@@ -25,7 +25,7 @@ func (tr *testRun) search(ctx context.Context, promise string, more ...string) e
 func TestSearchSLO(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.Draw = plots.Draw
+	tr.Draw = plots.Pages(nil).Draw
 	if err := tr.search(context.Background(), "p99<4ms"); err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
@@ -56,7 +56,7 @@ func TestSearchSLO(t *testing.T) {
 func TestCurve(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.Draw = plots.Draw
+	tr.Draw = plots.Pages(nil).Draw
 	ctx, cancel := context.WithCancel(context.Background())
 	once := filepath.Join(t.TempDir(), "once")
 	ended := make(chan error, 1)

@@ -37,7 +37,7 @@ func (tr *testRun) sweepFolder(t *testing.T) (metrics.Sweep, []metrics.Trial) {
 func TestTrials(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.Draw = plots.Draw
+	tr.Draw = plots.Pages(nil).Draw
 	err := tr.Run(context.Background(), []string{"2", "2", "-fake-clients node2,node3", "", "--trials", "3", "--out", tr.out})
 	if err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())

@@ -94,7 +94,7 @@ func (tr *testRun) compared(ctx context.Context, args ...string) error {
 func TestABTrials(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	tr.Draw = plots.Draw
+	tr.Draw = plots.Pages(nil).Draw
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	once := filepath.Join(tr.out, "once")

@@ -23,6 +23,12 @@ func Load(dir string) (*Run, error) {
 	return r, nil
 }
 
+// Page returns the name of the HTML file that shows a run folder; "" if it has none.
+func Page(dir string) string {
+	pages, _ := fs.Glob(os.DirFS(dir), "*.html") // the pattern is right
+	return append(pages, "")[0]
+}
+
 // LoadResult reads run.json of a run folder, and not the nodes' records. The error of a
 // folder without it is fs.ErrNotExist.
 func LoadResult(dir string) (*Run, error) {

@@ -1,4 +1,4 @@
-// Package class makes the results of a graded class from its folder: the leaderboard,
+// Package pages makes the results of a graded class from its folder: the leaderboard,
 // tables for gradebooks, and for each entry a page and a file for Gradescope. Names of
 // entries come from strangers: each file is safe in the program that reads it.
 package pages
@@ -15,12 +15,22 @@ import (
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots"
 	"kvlab/plots/folder"
 	"kvlab/plots/report"
 )
 
 //go:embed *.html class.css
 var layouts embed.FS
+
+// Row gives the pages to a program that draws run folders.
+var Row = plots.Page{
+	Of:    func(s *folder.Sweep) bool { return s.Class != nil },
+	Files: Files,
+	Usage: `A class's folder (of grade): leaderboard.html, grades.csv, canvas.csv, moodle.csv, and
+for each entry entries/NAME/report.html and results.json.
+`,
+}
 
 // Files makes the files of a class, whose evening need not have ended. A gradebook that
 // cannot be filled in, or that lacks entries, is an error, a line each, beside the other

@@ -14,6 +14,7 @@ import (
 	"kvlab/internal/foldertest"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots"
 	"kvlab/plots/folder"
 	"kvlab/plots/report"
 )
@@ -318,5 +319,32 @@ func TestStandingsThatCannotBeRead(t *testing.T) {
 	}
 	if _, err := folder.LoadSweep(dir); err == nil || !strings.Contains(err.Error(), file) || errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// A class has pages and tables instead of figures. What a gradebook lacks is an error, and
+// everything else is written.
+func TestRow(t *testing.T) {
+	export := filepath.Join(t.TempDir(), "export.csv")
+	if err := os.WriteFile(export, []byte("Student,ID,SIS User ID,SIS Login ID,Section,L (1)\nann,1,,,A,\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := foldertest.MakeClass(t, t.TempDir(), foldertest.ClassPlan{ID: "class", Names: []string{"base", "ann", "lossy", "broken"}, Rounds: 6, Ended: "enough", Seed: 31,
+		Gradebook: &metrics.Gradebook{Canvas: export, Assignment: "L (1)", Points: 100}})
+	files, err := plots.Pages{Row}.Draw(dir)
+	if err == nil || !strings.Contains(err.Error(), `canvas.csv: entry "broken": 0 lines are of "broken"`) {
+		t.Error(err)
+	}
+	want := []string{"leaderboard.html", "grades.csv", "canvas.csv"}
+	for _, name := range []string{"base", "ann", "lossy", "broken"} {
+		want = append(want, "entries/"+name+"/report.html", "entries/"+name+"/results.json")
+	}
+	if len(files) != len(want) {
+		t.Errorf("it wrote %v, want %v", files, want)
+	}
+	for _, name := range want {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }

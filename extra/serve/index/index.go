@@ -34,13 +34,10 @@ type Entry struct {
 	P99     *float64  `json:"p99_us"`    // likewise: of the calls, in an open loop of the operations; nil if they are too few
 	Verdict string    `json:"verdict"`   // VALID, INVALID or INCOMPLETE
 	Result  string    `json:"result"`    // the headline of several points, or why there is no result
-	Page    string    `json:"page"`      // the file that shows it: one of Pages; "" without one
+	Page    string    `json:"page"`      // the file that shows it; "" without one
 
 	Reservations []string `json:"reservations"` // their names
 }
-
-// Pages are the files that show a run folder.
-var Pages = []string{"report.html", "leaderboard.html"}
 
 // Read lists the run folders in dir, the newest first. A folder that cannot be read is an
 // entry too. Read keeps what it finds in a file of dir, and reads a folder again when its
@@ -87,11 +84,7 @@ func entryOf(dir string) Entry {
 	if info, err := os.Stat(dir); err == nil && e.Started.IsZero() {
 		e.Started = info.ModTime()
 	}
-	for _, page := range Pages {
-		if _, err := os.Stat(filepath.Join(dir, page)); err == nil {
-			e.Page = page
-		}
-	}
+	e.Page = folder.Page(dir)
 	return e
 }
 

@@ -1,17 +1,18 @@
-// Package export makes tables of run folders, as CSV or as OpenMetrics text, for other
-// programs.
-package export
+// Package table makes rows of records, for other programs: a column for each field, named as
+// in JSON.
+package table
 
 import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"kvlab/metrics"
 )
 
 // Table has a row for each run, trial, second or bar of a histogram.
@@ -19,22 +20,34 @@ type Table struct {
 	Name    string
 	Columns []string // in the order in which the rows had them first
 	Rows    []Row
-	keys    []string // columns that say whose a row is
-	time    string   // the column with a row's time; "" for none
 }
 
 // Row holds the cells of a row by column: a string, a bool or a number. A cell that the
 // row does not have is absent.
 type Row map[string]any
 
-// row adds a row with the cells of some values. cells are pairs of a name and a value.
-func (t *Table) row(cells ...any) Row {
+// Add adds a row with the cells of some values. cells are pairs of a name and a value.
+func (t *Table) Add(cells ...any) {
 	r := make(Row)
 	for i := 0; i < len(cells); i += 2 {
 		t.add(r, cells[i].(string), reflect.ValueOf(cells[i+1]))
 	}
 	t.Rows = append(t.Rows, r)
-	return r
+}
+
+// AddSecond adds a record of a node of the run id, if it is an interval or a usage.
+func (t *Table) AddSecond(id string, record metrics.Record) {
+	cells := []any{"id", id, "node", record.Node, "role", record.Role, "time_unix_s", float64(record.Time.UnixNano()) / 1e9, "record"}
+	switch interval, usage := record.Interval, record.Usage; {
+	case interval != nil:
+		t.Add(append(cells, "interval", "", interval, "ops", interval.Counts.Ops(), "ops_per_s", interval.OpsPerS())...)
+	case usage != nil:
+		cells = append(cells, "usage", "", usage)
+		if data, ok := usage.Data(); ok {
+			cells = append(cells, "data", data)
+		}
+		t.Add(cells...)
+	}
 }
 
 // add adds a value's cells, named after its fields' JSON names and the keys of its maps,
@@ -105,7 +118,7 @@ func (t *Table) CSV(w io.Writer) error {
 	line := make([]string, len(t.Columns))
 	for _, row := range t.Rows {
 		for i, name := range t.Columns {
-			line[i] = text(row[name])
+			line[i] = Text(row[name])
 		}
 		if err := out.Write(line); err != nil {
 			return err
@@ -115,8 +128,8 @@ func (t *Table) CSV(w io.Writer) error {
 	return out.Error()
 }
 
-// text is a cell as CSV and OpenMetrics have it.
-func text(cell any) string {
+// Text returns a cell as CSV and OpenMetrics write it.
+func Text(cell any) string {
 	switch value := cell.(type) {
 	case nil:
 		return ""
@@ -124,23 +137,4 @@ func text(cell any) string {
 		return strconv.FormatFloat(value, 'g', -1, 64)
 	}
 	return fmt.Sprint(cell)
-}
-
-// Names are the names of the tables, in their order.
-var Names = []string{"runs", "trials", "seconds", "histogram"}
-
-// columnsOf reports the columns of a table that hold numbers, or all others, in order.
-func (t *Table) columnsOf(numbers bool) []string {
-	is := make(map[string]bool)
-	for _, row := range t.Rows {
-		for name, cell := range row {
-			if _, word := cell.(string); word != numbers {
-				is[name] = true
-			}
-		}
-	}
-	for _, key := range append(t.keys, t.time) {
-		delete(is, key)
-	}
-	return slices.Sorted(maps.Keys(is))
 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 // the record where it is.
 func TestFields(t *testing.T) {
 	var out bytes.Buffer
-	if err := run([]string{"fields"}, &out, &out); err != nil {
-		t.Fatal(err)
+	if status := kvsplot.Main([]string{"fields"}, &out, &out); status != 0 {
+		t.Fatalf("exit status %d\n%s", status, out.String())
 	}
 	sections := map[string]string{}
 	for _, text := range strings.Split(out.String(), "\n\n")[1:] {
@@ -58,10 +58,11 @@ func TestFields(t *testing.T) {
 	}
 
 	out.Reset()
-	if err := run([]string{"fields", "Verdict"}, &out, &out); err != nil || !strings.HasPrefix(out.String(), "\nVerdict\n") || strings.Count(out.String(), "\n\n") > 0 {
-		t.Errorf("%v\n%s", err, &out)
+	if status := kvsplot.Main([]string{"fields", "Verdict"}, &out, &out); status != 0 || !strings.HasPrefix(out.String(), "\nVerdict\n") || strings.Count(out.String(), "\n\n") > 0 {
+		t.Errorf("exit status %d\n%s", status, &out)
 	}
-	if err := run([]string{"fields", "Verdit"}, &out, &out); err == nil || err.Error() != `no record "Verdit"; did you mean Verdict?` {
-		t.Error(err)
+	out.Reset()
+	if status := kvsplot.Main([]string{"fields", "Verdit"}, &out, &out); status != 2 || out.String() != "kvsplot: no record \"Verdit\"; did you mean Verdict?\n" {
+		t.Errorf("exit status %d, %q", status, &out)
 	}
 }

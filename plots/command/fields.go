@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -42,17 +42,32 @@ type declaration struct {
 	doc string
 }
 
-// fields prints the fields of the named types, or of every type that a run folder holds.
-func fields(names []string, stdout io.Writer) error {
-	types, err := declared()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if _, ok := types[name].structure(); !ok {
-			return usageError{fmt.Errorf("no record %q%s", name, cli.DidYouMean(name, "", types.structs()))}
+// Fields prints the fields of the named types, or of every type that a run folder holds.
+var Fields = Command{
+	Name:     "fields",
+	Synopsis: []string{"fields [RECORD ...]"},
+	Usage: `fields: prints every field of the files of a run folder, or of a record such as Verdict.
+`,
+	Run: func(c *Call) error {
+		names, err := c.Words()
+		if err != nil {
+			return err
 		}
-	}
+		types, err := declared()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if _, ok := types[name].structure(); !ok {
+				return Wrong("no record %q%s", name, cli.DidYouMean(name, "", types.structs()))
+			}
+		}
+		return types.print(names, c.Stdout)
+	},
+}
+
+// print prints the fields of the named types, or of every type that a run folder holds.
+func (types declarations) print(names []string, stdout io.Writer) error {
 	if len(names) == 0 {
 		fmt.Fprint(stdout, fieldsHead)
 		for _, r := range records {
