@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,8 +41,7 @@ type File struct {
 // Work is what all entries do.
 type Work struct {
 	compare.Work
-	Args  string   `toml:"args"`  // launcher flags of every entry: the scale
-	Allow []string `toml:"allow"` // names of the reservations that a trial may have
+	Args string `toml:"args"` // launcher flags of every entry: the scale
 }
 
 // Gates are what an entry must keep.
@@ -54,8 +52,8 @@ type Gates struct {
 
 // Score says how many per cent which ratio to the reference is worth.
 type Score struct {
-	Steps     []step  `toml:"steps"`     // in rising order, as in 0.5x 60 %; linear between two
-	Precision float64 `toml:"precision"` // per cent: a score that is known less well becomes no grade, and the evening goes on; without the key usualPrecision
+	compare.Score         // ratios, linear between two steps
+	Precision     float64 `toml:"precision"` // per cent: a score that is known less well becomes no grade, and the evening goes on; without the key usualPrecision
 }
 
 // usualPrecision is a quarter of the step between two letter grades, of 10 % each, on either
@@ -87,23 +85,6 @@ func (s *size) UnmarshalText(text []byte) error {
 	}
 	*s = size(bytes)
 	return nil
-}
-
-// step is a step of the score.
-type step metrics.ScoreStep
-
-// UnmarshalText reads a step.
-func (s *step) UnmarshalText(text []byte) error {
-	words := strings.Fields(strings.Replace(string(text), "%", " %", 1))
-	if len(words) == 3 && words[2] == "%" && strings.HasSuffix(words[0], "x") {
-		ratio, err := strconv.ParseFloat(strings.TrimSuffix(words[0], "x"), 64)
-		percent, err2 := strconv.ParseFloat(words[1], 64)
-		if err == nil && err2 == nil && ratio >= 0 && !math.IsInf(ratio, 1) && percent >= 0 && percent <= 100 {
-			*s = step{ratio, percent}
-			return nil
-		}
-	}
-	return fmt.Errorf("%q: want a ratio to the reference and per cent, from 0 to 100, as in 0.5x 60 %%", text)
 }
 
 // Read reads a class file, but not yet the folders of its entries. Errors name file and line,
@@ -149,16 +130,12 @@ func (f *File) check() (table string, err error) {
 		return "work", errors.New("want workload, records, value_size and least_secs, whole seconds from 1")
 	case len(f.Entries) == 0:
 		return "", errors.New("want an entry: a table [[entry]]")
-	case len(f.Score.Steps) == 0:
-		return "score", errors.New(`want steps, as in steps = ["0.5x 60 %", "1x 80 %", "2x 100 %"]`)
+	}
+	if err := f.Score.Check(true); err != nil {
+		return "score", err
 	}
 	if f.Score.Precision = cmp.Or(f.Score.Precision, usualPrecision); !(f.Score.Precision > 0 && f.Score.Precision <= 100) {
 		return "score", fmt.Errorf("precision %g: want per cent above 0, as in precision = 2.5", f.Score.Precision)
-	}
-	for i, s := range f.Score.Steps[1:] {
-		if before := f.Score.Steps[i]; s.Ratio <= before.Ratio || s.Percent < before.Percent {
-			return "score", fmt.Errorf("%gx %g %% is not above the step before it, %gx %g %%", s.Ratio, s.Percent, before.Ratio, before.Percent)
-		}
 	}
 	if _, err := cli.SplitWords(w.Args); err != nil {
 		return "work", fmt.Errorf("args: %w", err)

@@ -92,15 +92,16 @@ func TestAllMistakes(t *testing.T) {
 func TestFileErrors(t *testing.T) {
 	const head = "title = \"T\"\n[reference]\n" // entries begin in line 3
 	for text, want := range map[string]string{
-		"titel = \"x\"":                                  ":1: unknown key titel; did you mean title?",
-		"title = \"x\"\n[wrok]\na = 1":                   ":2: unknown key wrok; did you mean work?",
-		"title = \"x\"\n[work]\nrecrods = 1":             ":3: unknown key work.recrods; did you mean records?",
-		"title = \"x\"\nbudget = \"90\"":                 `:2: "90": want a time above 0, as in 90m`,
-		"title = \"x\"\n[gates]\nmemory = \"2\"":         `:3: "2": want a size, as in 500MB or 2GB`,
-		"title = \"x\"\n[score]\nsteps = [\"0.5 60 %\"]": `:3: "0.5 60 %": want a ratio to the reference and per cent`,
+		"titel = \"x\"":                                   ":1: unknown key titel; did you mean title?",
+		"title = \"x\"\n[wrok]\na = 1":                    ":2: unknown key wrok; did you mean work?",
+		"title = \"x\"\n[work]\nrecrods = 1":              ":3: unknown key work.recrods; did you mean records?",
+		"title = \"x\"\nbudget = \"90\"":                  `:2: "90": want a time above 0, as in 90m`,
+		"title = \"x\"\n[gates]\nmemory = \"2\"":          `:3: "2": want a size, as in 500MB or 2GB`,
+		"title = \"x\"\n[score]\nsteps = [\"0.5y 60 %\"]": `:3: "0.5y 60 %": want operations per second, or a ratio to a reference, and per cent`,
 		rest: ": want a title",
 		"title = \"x\"" + strings.Replace(rest, "least_secs = 1", "least_secs = 1.5", 1): ":2: want workload, records, value_size and least_secs, whole seconds",
 		"title = \"x\"" + rest: ": want an entry",
+		head + "[[entry]]\nname = \"a\"\n" + strings.Replace(rest, `"1x 80%"`, `"1M 80%"`, 1):             ":13: 1M 80 %: want steps of one kind, as in steps = [\"0.5x 60 %\"",
 		head + "[[entry]]\nname = \"a\"\n" + strings.Replace(rest, `"1x 80%"`, `"0.4x 80%"`, 1):           ":13: 0.4x 80 % is not above the step before it, 0.5x 60 %",
 		head + "[[entry]]\nname = \"a\"\n" + rest + "[gradebook]\npoints = 5":                             ":15: want points above 0, and moodle, or canvas with assignment",
 		head + "[[entry]]\nname = \"a\"\n" + rest + "[gradebook]\npoints = 5\nmoodle = \"no.csv\"":        "no.csv: no such file",

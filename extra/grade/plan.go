@@ -46,7 +46,7 @@ func (f *File) Class(only, folder string, check func(args string) error) (metric
 		BudgetS:   time.Duration(f.Budget).Seconds(), MemoryMB: float64(f.Gates.Memory) / 1e6, Allow: f.Work.Allow, Gradebook: f.Gradebook,
 	}
 	for _, s := range f.Score.Steps {
-		class.Score = append(class.Score, metrics.ScoreStep(s))
+		class.Score = append(class.Score, metrics.ScoreStep{Ratio: s.At, Percent: s.Percent})
 	}
 	var names []string
 	for i, e := range append([]Entry{f.Reference}, f.Entries...) {

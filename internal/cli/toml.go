@@ -2,10 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -22,7 +25,12 @@ func DecodeTOML(file string, text []byte, into any) error {
 	what := strings.TrimPrefix(err.Error(), "toml: ")
 	if unknown := (*toml.StrictMissingError)(nil); errors.As(err, &unknown) {
 		key := unknown.Errors[0].Key()
-		err, what = &unknown.Errors[0], fmt.Sprintf("unknown key %s%s", strings.Join(key, "."), DidYouMean(key[len(key)-1], "", tomlKeys(reflect.TypeOf(into))))
+		name, known := key[len(key)-1], tomlKeys(reflect.TypeOf(into), "")
+		hint := DidYouMean(name, "", slices.Sorted(maps.Keys(known)))
+		if table := known[name]; table != "" {
+			hint = fmt.Sprintf("; did you mean %s.%s?", table, name)
+		}
+		err, what = &unknown.Errors[0], fmt.Sprintf("unknown key %s%s", strings.Join(key, "."), hint)
 	}
 	if decode := (*toml.DecodeError)(nil); errors.As(err, &decode) {
 		line, _ := decode.Position()
@@ -47,20 +55,23 @@ func TOMLLine(text []byte, table string, i int) string {
 	return fmt.Sprintf(":%d", 1+bytes.Count(bytes.TrimRight(text[:heads[i][1]], "\n"), []byte("\n")))
 }
 
-// tomlKeys are the keys of a type and of the structs in it.
-func tomlKeys(t reflect.Type) (keys []string) {
+// tomlKeys returns the keys of a type, which is that of a table, and of the structs in it,
+// each with its table.
+func tomlKeys(t reflect.Type, table string) map[string]string {
+	keys := make(map[string]string)
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {
-		return nil
+		return keys
 	}
 	for i := range t.NumField() {
-		if t.Field(i).Anonymous {
-			keys = append(keys, tomlKeys(t.Field(i).Type)...)
+		key := t.Field(i).Tag.Get("toml")
+		if key == "-" {
+			continue
 		}
-		if key := t.Field(i).Tag.Get("toml"); key != "" && key != "-" {
-			keys = append(append(keys, key), tomlKeys(t.Field(i).Type)...)
+		if maps.Copy(keys, tomlKeys(t.Field(i).Type, cmp.Or(key, table))); key != "" {
+			keys[key] = table
 		}
 	}
 	return keys

@@ -94,7 +94,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	fs.BoolVar(&cfg.Quick, "quick", false, "a look in about ten seconds: "+strings.Join(quickArgs, " ")+" unless given, and no ceiling; the result is marked QUICK, and is never ranked against a full run's")
 	fs.BoolVar(&cfg.Version, "version", false, "print the launcher's version; start nothing")
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
-	parsed(fs, &cfg.Grade, "grade", "grade the result on the scale in this `file`, such as plots/grades.toml, which also sets the work; or plots/grades.txt, a scale alone", compare.ReadScale)
+	parsed(fs, &cfg.Grade, "grade", "grade the result on the scale in this `file`, such as plots/grades.toml, which also sets the work", compare.ReadScale)
 	fs.StringVar(&cfg.Baseline, "baseline", "", "with --fail-if: compare the result with the newest run in the folder of --out that has this `name`, given by its --name or its folder")
 	fs.Func("fail-if", "with --baseline: exit with status 1 unless the result is shown not to be worse than the baseline by this `share`: slower=5%, p99=10% (latency) or cpu=5% (processor time per operation); may be given again", func(text string) error {
 		limit, err := compare.ParseLimit(text)

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// scaleFile writes a scale whose first two steps the fake nodes reach.
-func scaleFile(t *testing.T, text string) string {
+// scaleFile writes a scale of steps.
+func scaleFile(t *testing.T, steps string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "grades")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	path := filepath.Join(t.TempDir(), "grades.toml")
+	if err := os.WriteFile(path, []byte("[score]\nsteps = ["+steps+"]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -20,7 +20,7 @@ func scaleFile(t *testing.T, text string) string {
 
 func TestGradedRun(t *testing.T) {
 	t.Parallel()
-	scale := scaleFile(t, "1 50 %\n2 60 %\n1G 100 %\n")
+	scale := scaleFile(t, `"1 50 %", "2 60 %", "1G 100 %"`)
 	for _, test := range []struct {
 		flags []string
 		fault string
@@ -50,8 +50,8 @@ func TestGradeRefusals(t *testing.T) {
 		want string
 	}{
 		{[]string{"--grade", "/nowhere/grades"}, "open /nowhere/grades: no such file"},
-		{[]string{"--grade", scaleFile(t, "# steps\n1M 80 %\nmuch 90 %\n")}, `grades:3: "much" is no number of operations per second: want operations per second and per cent, as in 0.4M 80 %`},
-		{[]string{"--grade", scaleFile(t, "1 50\n"), "--sweep", "nodes=2,4"}, "--grade excludes --sweep"},
+		{[]string{"--grade", scaleFile(t, "\"1M 80 %\",\n\"much 90 %\"")}, `grades.toml:3: "much 90 %": want operations per second, or a ratio to a reference, and per cent`},
+		{[]string{"--grade", scaleFile(t, `"1 50 %"`), "--sweep", "nodes=2,4"}, "--grade excludes --sweep"},
 	} {
 		tr := newTrial(t)
 		err := tr.Run(context.Background(), append(test.args, "--out", tr.out))

@@ -57,6 +57,10 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	scale := filepath.Join(dir, "scale.toml")
+	if err := os.WriteFile(scale, []byte(`score.steps = ["0.8M 82 %", "1.6M 88 %"]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	plain := filepath.Join(dir, "plain")
 	if err := os.WriteFile(plain, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -82,11 +86,11 @@ func TestRun(t *testing.T) {
 		{name: "several", args: []string{"-out", out, good, bad, latest}, wantErr: "kvsplot: left out bad: INVALID(misses)\n",
 			wantOut: "throughput_scaling.svg\n", wantFile: filepath.Join(out, "throughput_scaling.png")},
 		{name: "none valid", args: []string{"-out", out, bad, bad}, want: 2, wantErr: "none of the runs is valid"},
-		{name: "grade", args: []string{"grade", "../grades.txt", good}, wantOut: "grade 82 %\n  judged on 1M ops/s: one trial, no interval"},
-		{name: "grade of nothing valid", args: []string{"grade", "../grades.txt", bad}, wantOut: "no grade: the verdict is INVALID(misses)"},
-		{name: "grade without a run", args: []string{"grade", "../grades.txt"}, want: 2, wantErr: "kvsplot: want kvsplot grade FILE RUN"},
-		{name: "grade without a scale", args: []string{"grade", corrupt + "/run.json", good}, want: 2, wantErr: "run.json:1: \"{\": want operations per second and per cent"},
-		{name: "grade of no run", args: []string{"grade", "../grades.txt", dir}, want: 2, wantErr: "not a run folder: "},
+		{name: "grade", args: []string{"grade", scale, good}, wantOut: "grade 82 %\n  judged on 1M ops/s: one trial, no interval"},
+		{name: "grade of nothing valid", args: []string{"grade", scale, bad}, wantOut: "no grade: the verdict is INVALID(misses)"},
+		{name: "grade without a run", args: []string{"grade", scale}, want: 2, wantErr: "kvsplot: want kvsplot grade FILE RUN"},
+		{name: "grade without a scale", args: []string{"grade", corrupt + "/run.json", good}, want: 2, wantErr: "run.json: want a TOML file with the tables work and score, such as plots/grades.toml"},
+		{name: "grade of no run", args: []string{"grade", scale, dir}, want: 2, wantErr: "not a run folder: "},
 		{name: "sweep", args: []string{sweep}, wantOut: filepath.Join(sweep, "report.html") + "\n\n1M ops/s, the median of 1 trial, too few for a 95 % interval, which needs 6\nverdict VALID (1 trial)\n", wantFile: filepath.Join(sweep, "throughput_trials.svg")},
 		{name: "sweep elsewhere, flag at the end", args: []string{sweep, "-out", out}, wantOut: filepath.Join(out, "throughput_trials.png"), wantFile: filepath.Join(out, "throughput_trials.png")},
 		{name: "sweep among runs", args: []string{"-out", out, good, sweep}, wantOut: "throughput_scaling.svg\n"},

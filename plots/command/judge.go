@@ -15,7 +15,7 @@ var Grade = Command{
 	Name:     "grade",
 	Synopsis: []string{"grade FILE RUN"},
 	Usage: `grade: grades the run, or the trials of one configuration, on the scale in FILE,
-such as plots/grades.txt, and says why.
+such as plots/grades.toml, and says why.
 `,
 	Run: func(c *Call) error {
 		words, err := c.Words()
@@ -23,7 +23,7 @@ such as plots/grades.txt, and says why.
 			return err
 		}
 		if len(words) != 2 {
-			return Wrong("want kvsplot grade FILE RUN, for example kvsplot grade plots/grades.txt logs/latest")
+			return Wrong("want kvsplot grade FILE RUN, for example kvsplot grade plots/grades.toml logs/latest")
 		}
 		c.warn(words[1:])
 		scale, err := compare.ReadScale(words[0])

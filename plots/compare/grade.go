@@ -88,7 +88,7 @@ func noGrade(format string, args ...any) Grade {
 // reservation that the scale does not allow. A scale without work allows all but QUICK.
 func (s *Scale) refuse(run metrics.Run, reservations []verdict.Reservation) error {
 	for _, r := range reservations {
-		if s.Work.Workload != "" && !slices.Contains(s.Allow, r.Name) || r.Name == verdict.Quick {
+		if s.Work.Workload != "" && !slices.Contains(s.Work.Allow, r.Name) || r.Name == verdict.Quick {
 			return fmt.Errorf("the result has a reservation that %s does not allow, %s: %s", s.File, r.Name, r.Text)
 		}
 	}
@@ -99,20 +99,20 @@ func (s *Scale) refuse(run metrics.Run, reservations []verdict.Reservation) erro
 func (s *Scale) judge(rates []float64, lab *metrics.Lab) Grade {
 	bound, why := sure(rates)
 	grade := Grade{Given: true, Reasons: []string{fmt.Sprintf("judged on %s ops/s: %s", format.Count(bound), why)}}
-	reached := 0
-	for reached < len(s.Steps) && bound >= s.Steps[reached].OpsPerS {
+	steps, reached := s.Score.Steps, 0
+	for reached < len(steps) && bound >= steps[reached].At {
 		reached++
 	}
 	if reached == 0 {
 		grade.Reasons = append(grade.Reasons, "no step is reached")
 	} else {
-		step := s.Steps[reached-1]
+		step := steps[reached-1]
 		grade.Percent = step.Percent
-		grade.Reasons = append(grade.Reasons, fmt.Sprintf("reached the step of %s ops/s, with %.1f %% to spare", format.Count(step.OpsPerS), 100*(bound/step.OpsPerS-1)))
+		grade.Reasons = append(grade.Reasons, fmt.Sprintf("reached the step of %s ops/s, with %.1f %% to spare", format.Count(step.At), 100*(bound/step.At-1)))
 	}
-	if reached < len(s.Steps) {
-		next := s.Steps[reached]
-		grade.Reasons = append(grade.Reasons, fmt.Sprintf("the next, %s ops/s for %g %%, needs %.2f times as much", format.Count(next.OpsPerS), next.Percent, next.OpsPerS/bound))
+	if reached < len(steps) {
+		next := steps[reached]
+		grade.Reasons = append(grade.Reasons, fmt.Sprintf("the next, %s ops/s for %g %%, needs %.2f times as much", format.Count(next.At), next.Percent, next.At/bound))
 	}
 	if lab != nil {
 		grade.Reasons = append(grade.Reasons, "measured in a "+lab.String()+": not a cluster's number")

@@ -1,11 +1,10 @@
 package compare
 
 import (
+	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,26 +13,28 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// labs is the labs' scale, as the repository ships it.
+// labs is the labs' scale, of any work.
 func labs(t *testing.T) *Scale {
 	t.Helper()
-	scale, err := ReadScale("../grades.txt")
+	shipped, err := ReadScale("../grades.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scale
+	return &Scale{File: shipped.File, Score: shipped.Score}
 }
 
-func TestLabsScale(t *testing.T) {
-	want := []Step{{0.4e6, 80}, {0.8e6, 82}, {1.6e6, 88}, {3.2e6, 92}, {6.4e6, 95}, {12.8e6, 100}}
-	got := labs(t).Steps
-	if len(got) != len(want) {
-		t.Fatalf("%d steps, want %d", len(got), len(want))
+// The file that the repository ships has the labs' steps and work.
+func TestShippedScale(t *testing.T) {
+	scale, err := ReadScale("../grades.toml")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i := range want {
-		if math.Abs(got[i].OpsPerS-want[i].OpsPerS) > 1e-6 || got[i].Percent != want[i].Percent {
-			t.Errorf("step %d is %v, want %v", i, got[i], want[i])
-		}
+	if got, want := fmt.Sprint(scale.Score.Steps), "[400k 80 % 800k 82 % 1.6M 88 % 3.2M 92 % 6.4M 95 % 12.8M 100 %]"; got != want {
+		t.Errorf("the steps are %s, want %s", got, want)
+	}
+	want := "-workload=YCSB-B -distribution=zipfian -theta=0.99 -records=1000000 -value-size=128 -secs=10"
+	if got := strings.Join(scale.Work.Args(), " "); got != want {
+		t.Errorf("it asks for %s, want %s", got, want)
 	}
 }
 
@@ -47,26 +48,20 @@ func scaleOf(t *testing.T, name, text string) (*Scale, error) {
 	return ReadScale(name)
 }
 
-func TestReadScaleRefuses(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                      "s: no step: want operations per second and per cent, as in 0.4M 80 %",
-		"# only this\n\n":       "s: no step",
-		"1M 80 %\n\n0.4M\n":     `s:3: "0.4M": want operations`,
-		"1M 80 % 3\n":           `s:1: "1M 80 % 3": want`,
-		"1X 80 %\n":             `s:1: "1X" is no number of operations per second`,
-		"0 80\n":                `s:1: "0" is no number`,
-		"-1M 80\n":              `s:1: "-1M" is no number`,
-		"NaN 80\n":              `s:1: "NaN" is no number`,
-		"1M 101 %\n":            `s:1: "101" is no grade from 0 to 100 per cent`,
-		"1M 80 %\n1000k 90 %\n": "s:2: 1e+06 ops/s do not lie above 1e+06, the step before",
-		"1M 80 % # a\n2M 79%\n": "s:2: 79 % lie below 80 %, the step before",
+func TestSteps(t *testing.T) {
+	for text, want := range map[string]Step{
+		"0.4M 80 %": {400e3, false, 80}, "\t500 1.5%": {500, false, 1.5}, "1G 100 %": {1e9, false, 100}, "2k 0 %": {2000, false, 0}, "0x 0 %": {0, true, 0}, "0.5x 60%": {0.5, true, 60},
 	} {
-		if _, err := scaleOf(t, "s", text); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("ReadScale(%.20q): %v, want %q", text, err, want)
+		var got Step
+		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
+			t.Errorf("%q is %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	if scale, err := scaleOf(t, "s", "\t500 1.5%\n2k 3\n1G 100 %"); err != nil || scale.Steps[0] != (Step{500, 1.5}) || scale.Steps[2].OpsPerS != 1e9 {
-		t.Errorf("ReadScale = %v, %v", scale, err)
+	for _, text := range []string{"", "0.4M", "1M 80", "1M 80 % 3", "1X 80 %", "0 80 %", "-1M 80 %", "NaN 80 %", "NaNx 80 %", "-1x 80 %", "+Infx 80 %", "1M 101 %", "1M -1 %", "1M NaN %", "much 90 %"} {
+		err := new(Step).UnmarshalText([]byte(text))
+		if want := fmt.Sprintf("%q: %s", text, stepForm); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
 	}
 }
 
@@ -92,7 +87,7 @@ func TestGradeRun(t *testing.T) {
   judged on 3.2M ops/s: one trial, no interval; 6 trials would have one
   reached the step of 3.2M ops/s, with 0.0 % to spare
   the next, 6.4M ops/s for 95 %, needs 2.00 times as much`},
-		{metrics.Run{OpsPerS: 99e6, Verdict: foldertest.Valid, Quick: true}, "no grade: the result has a reservation that ../grades.txt does not allow, QUICK: the run was a short look, with few records"},
+		{metrics.Run{OpsPerS: 99e6, Verdict: foldertest.Valid, Quick: true}, "no grade: the result has a reservation that ../grades.toml does not allow, QUICK: the run was a short look, with few records"},
 		{metrics.Run{OpsPerS: 99e6, Verdict: metrics.Verdict{Reason: "misses", Node: "n1"}}, "no grade: the verdict is INVALID(misses, n1)"},
 	} {
 		if got := scale.GradeRun(test.run).String(); got != test.want {
@@ -152,10 +147,10 @@ func TestGradeFolder(t *testing.T) {
 	}
 }
 
-// class is a TOML file, with what replaces its parts.
-func class(replace ...string) string {
-	return strings.NewReplacer(replace...).Replace(`allow = []
-scale = [
+// text is a scale's file, with what replaces its parts.
+func text(replace ...string) string {
+	return strings.NewReplacer(replace...).Replace(`[score]
+steps = [
   "1M 50 %",
   "4M 100 %",
 ]
@@ -167,45 +162,43 @@ theta = 0.99
 records = 1_000
 value_size = 128
 least_secs = 5
+allow = []
 `)
 }
 
-// The file that the repository ships has the labs' steps.
-func TestShippedClass(t *testing.T) {
-	scale, err := ReadScale("../grades.toml")
-	if err != nil || !slices.Equal(scale.Steps, labs(t).Steps) {
-		t.Errorf("%+v, %v", scale, err)
-	}
-	want := "-workload=YCSB-B -distribution=zipfian -theta=0.99 -records=1000000 -value-size=128 -secs=10"
-	if got := strings.Join(scale.Work.Args(), " "); got != want {
-		t.Errorf("it asks for %s, want %s", got, want)
-	}
-}
-
-func TestReadClassRefuses(t *testing.T) {
+func TestReadScaleRefuses(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{class("workload", "wrokload"), "c.toml:8: unknown key work.wrokload"},
-		{class("1_000", `"many"`), "c.toml:11: "},
-		{class("1_000", "-5"), "c.toml:11: "},
-		{class("records = 1_000\n", ""), "c.toml: the table work needs workload, records, value_size and least_secs, above 0"},
-		{class("least_secs = 5", "least_secs = nan"), "c.toml: the table work needs"},
-		{class("4M 100", "much 100"), `c.toml:4: "much" is no number of operations per second: want operations`},
-		{class("4M 100", "1000k 100"), "c.toml:4: 1e+06 ops/s do not lie above 1e+06, the step before"},
-		{class("4M 100", "4M 40"), "c.toml:4: 40 % lie below 50 %, the step before"},
-		{class(`"1M 50 %",`, "", `"4M 100 %",`, ""), "c.toml: no step: want"},
-		{class("allow = []", "allow = ["), "c.toml:2: "},
-		{class("allow = []", "allow = 7"), "c.toml:1: "},
-		{class("[work]", "[work"), "c.toml:7: "},
+		{"", `c.toml: want steps, as in steps = ["0.4M 80 %", "0.8M 82 %"]`},
+		{"scale = [\"1M 50 %\"]\n", "c.toml:1: unknown key scale"},
+		{"allow = []\n" + text(), "c.toml:1: unknown key allow; did you mean work.allow?"},
+		{text("workload", "wrokload"), "c.toml:8: unknown key work.wrokload"},
+		{text("1_000", `"many"`), "c.toml:11: "},
+		{text("1_000", "-5"), "c.toml:11: "},
+		{text("records = 1_000\n", ""), "c.toml:7: the table work needs workload, records, value_size and least_secs, above 0"},
+		{text("least_secs = 5", "least_secs = nan"), "c.toml:7: the table work needs"},
+		{"[score]\nsteps = [\"1M 50 %\"]\n[work]\nallow = [\"QUICK\"]\n", "c.toml:3: the table work needs"},
+		{text("4M 100", "much 100"), `c.toml:4: "much 100 %": want operations per second, or a ratio`},
+		{text("4M 100", "1000k 100"), "c.toml:1: 1M 100 % is not above the step before it, 1M 50 %"},
+		{text("4M 100", "4M 40"), "c.toml:1: 4M 40 % is not above the step before it, 1M 50 %"},
+		{text("4M 100", "4x 100"), `c.toml:1: 4x 100 %: want steps of one kind, as in steps = ["0.4M 80 %", "0.8M 82 %"]`},
+		{text(`"1M 50 %",`, "", `"4M 100 %",`, ""), "c.toml:1: want steps"},
+		{text("allow = []", "allow = ["), "c.toml:14: "},
+		{text("allow = []", "allow = 7"), "c.toml:14: "},
+		{text("[work]", "[work"), "c.toml:7: "},
 	} {
 		_, err := scaleOf(t, "c.toml", test.text)
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s\n%v, want one line with %q", test.text, err, test.want)
 		}
 	}
+	want := "grades.txt: want a TOML file with the tables work and score, such as plots/grades.toml"
+	if _, err := scaleOf(t, "grades.txt", "0.4M 80 %\n"); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 }
 
-// A class grades its work alone, and no result with a reservation that it does not allow.
-func TestClassRefusesResults(t *testing.T) {
+// A scale grades its work alone, and no result with a reservation that it does not allow.
+func TestScaleRefusesResults(t *testing.T) {
 	done := metrics.FlagValues{"workload": "YCSB-B", "distribution": "", "theta": "0.99", "records": "1000", "value-size": "128", "secs": "5", "batch": "64"}
 	with := func(flag, value string) metrics.FlagValues {
 		other := maps.Clone(done)
@@ -219,17 +212,17 @@ func TestClassRefusesResults(t *testing.T) {
 		run  metrics.Run
 		want string
 	}{
-		{"the work", class(), metrics.Run{Workload: done}, "grade 50 %"},
-		{"longer", class(), metrics.Run{Workload: with("secs", "1m0s")}, "grade 50 %"},
-		{"any theta", class("theta = 0.99\n", ""), metrics.Run{Workload: with("theta", "0.5")}, "grade 50 %"},
-		{"another theta", class(), metrics.Run{Workload: with("theta", "0.5")}, `no grade: not the work of c.toml: -theta is "0.5", want 0.99`},
-		{"fewer records", class(), metrics.Run{Workload: with("records", "100")}, `no grade: not the work of c.toml: -records is "100", want 1000`},
-		{"sequential", class(), metrics.Run{Workload: with("distribution", "sequential")}, `no grade: not the work of c.toml: -distribution is "sequential"`},
-		{"short", class(), metrics.Run{Workload: with("secs", "4.9")}, `no grade: not the work of c.toml: -secs is "4.9", want at least 5`},
-		{"unknown", class(), metrics.Run{}, `no grade: not the work of c.toml: -workload is "", want YCSB-B`},
-		{"unsteady", class(), metrics.Run{Workload: done, WarmUp: unsteady}, "no grade: the result has a reservation that c.toml does not allow, NON-STATIONARY: the rate drifted by "},
-		{"unsteady and allowed", class("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, WarmUp: unsteady}, "grade 50 %"},
-		{"quick", class("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Quick: true}, "no grade: the result has a reservation that c.toml does not allow, QUICK: "},
+		{"the work", text(), metrics.Run{Workload: done}, "grade 50 %"},
+		{"longer", text(), metrics.Run{Workload: with("secs", "1m0s")}, "grade 50 %"},
+		{"any theta", text("theta = 0.99\n", ""), metrics.Run{Workload: with("theta", "0.5")}, "grade 50 %"},
+		{"another theta", text(), metrics.Run{Workload: with("theta", "0.5")}, `no grade: not the work of c.toml: -theta is "0.5", want 0.99`},
+		{"fewer records", text(), metrics.Run{Workload: with("records", "100")}, `no grade: not the work of c.toml: -records is "100", want 1000`},
+		{"sequential", text(), metrics.Run{Workload: with("distribution", "sequential")}, `no grade: not the work of c.toml: -distribution is "sequential"`},
+		{"short", text(), metrics.Run{Workload: with("secs", "4.9")}, `no grade: not the work of c.toml: -secs is "4.9", want at least 5`},
+		{"unknown", text(), metrics.Run{}, `no grade: not the work of c.toml: -workload is "", want YCSB-B`},
+		{"unsteady", text(), metrics.Run{Workload: done, WarmUp: unsteady}, "no grade: the result has a reservation that c.toml does not allow, NON-STATIONARY: the rate drifted by "},
+		{"unsteady and allowed", text("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, WarmUp: unsteady}, "grade 50 %"},
+		{"quick", text("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Quick: true}, "no grade: the result has a reservation that c.toml does not allow, QUICK: "},
 	} {
 		scale, err := scaleOf(t, "c.toml", test.text)
 		if err != nil {

@@ -1,8 +1,8 @@
 package compare
 
 import (
-	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,10 +15,9 @@ import (
 
 // Scale says which throughput of which work earns which grade.
 type Scale struct {
-	File  string   // that it was read from
-	Work  Work     // that a graded result has measured; the zero Work is any
-	Allow []string // names of the reservations that a result of the work may have
-	Steps []Step   // in rising order
+	File  string `toml:"-"`     // that it was read from
+	Work  Work   `toml:"work"`  // that a graded result has measured; the zero Work is any
+	Score Score  `toml:"score"` // in operations per second
 }
 
 // Work is what a graded result has measured. The comments name the clients' flags.
@@ -29,6 +28,7 @@ type Work struct {
 	Records      uint64   `toml:"records"`      // -records
 	ValueSize    uint64   `toml:"value_size"`   // -value-size, in bytes
 	LeastSecs    float64  `toml:"least_secs"`   // -secs is this or more
+	Allow        []string `toml:"allow"`        // names of the reservations that a result may have
 }
 
 // Args are the clients' arguments that ask for the work; none for the zero Work.
@@ -76,124 +76,88 @@ func (s *Scale) Check(flags metrics.FlagValues) error {
 	return nil
 }
 
-// Step is one line of a scale: a throughput and the grade for reaching it.
-type Step struct {
-	OpsPerS float64 // above 0, and above that of the step before
-	Percent float64 // 0 to 100, not below that of the step before
+// Score is what a throughput is worth: the table score of a scale and of a class file.
+type Score struct {
+	Steps []Step `toml:"steps"` // in rising order
 }
 
-const stepForm = "want operations per second and per cent, as in 0.4M 80 %"
+// Step is a throughput and what it is worth.
+type Step struct {
+	At      float64 // operations per second; of a ratio, times that of the reference
+	Ratio   bool    // At is a ratio to a reference
+	Percent float64 // 0 to 100
+}
 
-// ReadScale reads a scale's file. One whose name ends in .toml has the work in the table
-// work, the allowed reservations in allow, and the steps in scale. Any other has a step a
-// line. Steps ascend; the number of operations per second may end in k, M or G. In both,
-// # begins a comment. Errors name file and line.
+// String returns the step in the form that UnmarshalText reads.
+func (s Step) String() string {
+	if s.Ratio {
+		return fmt.Sprintf("%gx %g %%", s.At, s.Percent)
+	}
+	return fmt.Sprintf("%s %g %%", format.Count(s.At), s.Percent)
+}
+
+const stepForm = "want operations per second, or a ratio to a reference, and per cent from 0 to 100, as in 0.4M 80 % or 0.5x 60 %"
+
+// UnmarshalText reads a step, such as 0.4M 80 % or 0.5x 60 %. The decoder adds its line to an
+// error.
+func (s *Step) UnmarshalText(text []byte) (err error) {
+	words := strings.Fields(strings.Replace(string(text), "%", " %", 1))
+	if len(words) == 3 && words[2] == "%" {
+		times, isRatio := strings.CutSuffix(words[0], "x")
+		at, valid := cli.ParseCount(times)
+		if isRatio {
+			at, err = strconv.ParseFloat(times, 64)
+			valid = err == nil && at >= 0 && !math.IsInf(at, 1)
+		}
+		percent, err := strconv.ParseFloat(words[1], 64)
+		if valid && err == nil && percent >= 0 && percent <= 100 {
+			*s = Step{at, isRatio, percent}
+			return nil
+		}
+	}
+	return fmt.Errorf("%q: %s", format.Label(string(text), 40), stepForm)
+}
+
+// Check returns an error if there is no step, if one is not above the one before, or if one
+// is a ratio where none, or no ratio where only such, can be judged.
+func (s Score) Check(ratios bool) error {
+	form := `steps = ["0.4M 80 %", "0.8M 82 %"]`
+	if ratios {
+		form = `steps = ["0.5x 60 %", "1x 80 %", "2x 100 %"]`
+	}
+	if len(s.Steps) == 0 {
+		return fmt.Errorf("want steps, as in %s", form)
+	}
+	for i, step := range s.Steps {
+		if step.Ratio != ratios {
+			return fmt.Errorf("%s: want steps of one kind, as in %s", step, form)
+		}
+		if i > 0 && (step.At <= s.Steps[i-1].At || step.Percent < s.Steps[i-1].Percent) {
+			return fmt.Errorf("%s is not above the step before it, %s", step, s.Steps[i-1])
+		}
+	}
+	return nil
+}
+
+// ReadScale reads a scale's file: TOML with the table score, and with the table work unless a
+// result of any work is graded. Errors name file and line.
 func ReadScale(path string) (*Scale, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	scale := &Scale{File: path}
-	if filepath.Ext(path) == ".toml" {
-		err = scale.parseTOML(text)
-	} else {
-		err = scale.parseLines(string(text))
+	if filepath.Ext(path) != ".toml" {
+		return nil, fmt.Errorf("%s: want a TOML file with the tables work and score, such as plots/grades.toml", path)
 	}
-	if err == nil && len(scale.Steps) == 0 {
-		err = fmt.Errorf("%s: no step: %s", path, stepForm)
+	s := &Scale{File: path}
+	if err := cli.DecodeTOML(path, text, s); err != nil {
+		return nil, err
 	}
-	return scale, err
-}
-
-// at returns an error with the file and the line of an offset in its text.
-func (s *Scale) at(text []byte, offset int, err error) error {
-	return fmt.Errorf("%s:%d: %w", s.File, 1+bytes.Count(text[:offset], []byte("\n")), err)
-}
-
-// tomlStep is a step and its text.
-type tomlStep struct {
-	Step
-	text string
-}
-
-// UnmarshalText reads a step. The decoder adds its line to an error.
-func (s *tomlStep) UnmarshalText(text []byte) (err error) {
-	s.text = string(text)
-	s.Step, err = parseStep(s.text)
-	return err
-}
-
-func (s *Scale) parseTOML(text []byte) error {
-	var file struct {
-		Work  Work       `toml:"work"`
-		Allow []string   `toml:"allow"`
-		Scale []tomlStep `toml:"scale"`
+	if w := s.Work; (len(w.Args()) > 0 || len(w.Allow) > 0) && (w.Workload == "" || w.Records == 0 || w.ValueSize == 0 || !(w.LeastSecs > 0)) {
+		return nil, fmt.Errorf("%s%s: the table work needs workload, records, value_size and least_secs, above 0", path, cli.TOMLLine(text, "work", 0))
 	}
-	if err := cli.DecodeTOML(s.File, text, &file); err != nil {
-		return err
+	if err := s.Score.Check(false); err != nil {
+		return nil, fmt.Errorf("%s%s: %w", path, cli.TOMLLine(text, "score", 0), err)
 	}
-	offset := bytes.Index(text, []byte("scale"))
-	for _, step := range file.Scale {
-		offset += max(0, bytes.Index(text[offset:], []byte(step.text)))
-		if err := s.add(step.Step); err != nil {
-			return s.at(text, offset, err)
-		}
-	}
-	s.Work, s.Allow = file.Work, file.Allow
-	if w := s.Work; w.Workload == "" || w.Records == 0 || w.ValueSize == 0 || !(w.LeastSecs > 0) {
-		return fmt.Errorf("%s: the table work needs workload, records, value_size and least_secs, above 0", s.File)
-	}
-	return nil
-}
-
-// parseLines reads the form of a step a line.
-func (s *Scale) parseLines(text string) error {
-	offset := 0
-	for line := range strings.Lines(text) {
-		words, _, _ := strings.Cut(line, "#")
-		if strings.TrimSpace(words) != "" {
-			step, err := parseStep(words)
-			if err == nil {
-				err = s.add(step)
-			}
-			if err != nil {
-				return s.at([]byte(text), offset, err)
-			}
-		}
-		offset += len(line)
-	}
-	return nil
-}
-
-// add adds the next step.
-func (s *Scale) add(step Step) error {
-	var before Step
-	if n := len(s.Steps); n > 0 {
-		before = s.Steps[n-1]
-	}
-	switch {
-	case step.OpsPerS <= before.OpsPerS:
-		return fmt.Errorf("%g ops/s do not lie above %g, the step before", step.OpsPerS, before.OpsPerS)
-	case step.Percent < before.Percent:
-		return fmt.Errorf("%g %% lie below %g %%, the step before", step.Percent, before.Percent)
-	}
-	s.Steps = append(s.Steps, step)
-	return nil
-}
-
-// parseStep reads a step.
-func parseStep(text string) (Step, error) {
-	words := strings.Fields(strings.Replace(text, "%", " ", 1))
-	if len(words) != 2 {
-		return Step{}, fmt.Errorf("%q: %s", format.Label(strings.TrimSpace(text), 40), stepForm)
-	}
-	rate, ok := cli.ParseCount(words[0])
-	if !ok {
-		return Step{}, fmt.Errorf("%q is no number of operations per second: %s", words[0], stepForm)
-	}
-	percent, err := strconv.ParseFloat(words[1], 64)
-	if err != nil || !(percent >= 0 && percent <= 100) {
-		return Step{}, fmt.Errorf("%q is no grade from 0 to 100 per cent: %s", words[1], stepForm)
-	}
-	return Step{OpsPerS: rate, Percent: percent}, nil
+	return s, nil
 }
