@@ -62,9 +62,9 @@ func (e *evening) standing(entry metrics.Entry) metrics.Standing {
 	case e.invalid(entry.Name):
 		s.Reason = e.why(entry.Name)
 	case len(own) > 0:
-		ratio, ok := stats.RatioOf(reference, own, true, 0.95)
-		if s.Ratio = ratio.Value; ok {
-			s.RatioLow, s.RatioHigh = ratio.Low, ratio.High
+		ratio := stats.Compare(reference, own, stats.Paired)
+		if s.Ratio = ratio.Ratio(); ratio.Known {
+			s.RatioLow, s.RatioHigh = ratio.RatioInterval(0.95)
 			s.ScoreLow, s.ScoreHigh = score(e.plan.Class.Score, s.RatioLow), score(e.plan.Class.Score, s.RatioHigh)
 		}
 		s.Score = score(e.plan.Class.Score, s.Ratio)

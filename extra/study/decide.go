@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	statistics "gonum.org/v1/gonum/stat"
+
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -89,7 +91,7 @@ type part struct {
 
 // says says what a part found.
 func (p part) says(verb string, confidence float64) string {
-	low, high := p.test.Interval(confidence)
+	low, high := p.interval(confidence)
 	claimed := "within " + p.show(p.from) + " to " + p.show(p.to)
 	if math.IsInf(p.to, 1) {
 		claimed = "at least " + p.show(p.from)
@@ -97,15 +99,7 @@ func (p part) says(verb string, confidence float64) string {
 		claimed = "at most " + p.show(p.to)
 	}
 	return fmt.Sprintf("%s: %s, %g %% interval %s to %s, %s %s", p.what, p.show(p.pair.Value), math.Round(1e4*confidence)/100,
-		p.show(p.back(low)), p.show(p.back(high)), verb, claimed)
-}
-
-// back is the quantity of a test's value.
-func (p part) back(value float64) float64 {
-	if p.plain {
-		return value
-	}
-	return math.Exp(value)
+		p.show(low), p.show(high), verb, claimed)
 }
 
 // worst is the part for which a figure is highest.
@@ -119,20 +113,27 @@ func worst(parts []part, figure func(stats.RangeTest) float64) part {
 	return at
 }
 
-// tested returns the part with the test of the values of each round, which are logarithms
-// unless it is plain.
-func (p part) tested(values []float64) (part, bool) {
+// interval returns the interval of the quantity; 0 and 0 if there is none.
+func (p part) interval(confidence float64) (low, high float64) {
+	if p.plain {
+		return p.test.Interval(confidence)
+	}
+	return p.test.RatioInterval(confidence)
+}
+
+// tested returns the part with the test of a comparison.
+func (p part) tested(c stats.Comparison) part {
 	from, to := p.from, p.to
 	if !p.plain {
 		from, to = math.Log(from), math.Log(to)
 	}
-	t, ok := stats.InRange(values, from, to)
-	p.test, p.pair.Value = t, p.back(t.Mean)
-	if ok {
-		p.pair.Low, p.pair.High = p.back(t.Low), p.back(t.High)
-		p.pair.Low90, p.pair.High90 = p.back(t.Low90), p.back(t.High90)
+	p.test, p.pair.Value = c.In(from, to), c.Mean()
+	if !p.plain {
+		p.pair.Value = c.Ratio()
 	}
-	return p, ok
+	p.pair.Low, p.pair.High = p.interval(0.95)
+	p.pair.Low90, p.pair.High90 = p.interval(0.9)
+	return p
 }
 
 // partsOf are the comparisons that a claim consists of. ok is false with too few values.
@@ -140,13 +141,9 @@ func partsOf(c metrics.Claim, values [][]float64) (parts []part, ok bool) {
 	if len(values[0]) == 0 {
 		return nil, false
 	}
-	add := func(p part, logs []float64) {
-		var one part
-		one, ok = p.tested(logs)
-		parts = append(parts, one)
-	}
+	add := func(p part, c stats.Comparison) { parts = append(parts, p.tested(c)) }
 	ratio := func(a, b int, from, to float64) {
-		add(part{pair: metrics.ClaimPair{A: c.Points[a], B: c.Points[b]}, from: from, to: to, what: c.Points[b] + " over " + c.Points[a], show: times}, logRatios(values[a], values[b]))
+		add(part{pair: metrics.ClaimPair{A: c.Points[a], B: c.Points[b]}, from: from, to: to, what: c.Points[b] + " over " + c.Points[a], show: times}, stats.Compare(values[a], values[b], stats.Paired))
 	}
 	none, t, last := math.Inf(1), c.Tolerance, len(c.Points)-1
 	from, to := c.Value, none
@@ -159,7 +156,7 @@ func partsOf(c metrics.Claim, values [][]float64) (parts []part, ok bool) {
 	case metrics.ClaimAtLeast, metrics.ClaimAtMost:
 		if last == 0 {
 			m, _ := measureOf(c.Measure) // samples has seen it
-			add(part{pair: metrics.ClaimPair{B: c.Points[0]}, from: from, to: to, what: c.Points[0], show: m.show}, logRatios(nil, values[0]))
+			add(part{pair: metrics.ClaimPair{B: c.Points[0]}, from: from, to: to, what: c.Points[0], show: m.show}, stats.Compare(nil, values[0], stats.Paired))
 			break
 		}
 		ratio(0, 1, from, to)
@@ -176,11 +173,11 @@ func partsOf(c metrics.Claim, values [][]float64) (parts []part, ok bool) {
 			ratio(i, i+1, 1/(1+t), 1+t)
 		}
 	case metrics.ClaimLinear:
-		add(part{pair: metrics.ClaimPair{B: strings.Join(c.Points, ", ")}, from: 1 - t, to: 1 + t, plain: true, what: "exponent", show: format.Count}, exponents(c.Sizes, values))
+		add(part{pair: metrics.ClaimPair{B: strings.Join(c.Points, ", ")}, from: 1 - t, to: 1 + t, plain: true, what: "exponent", show: format.Count}, stats.MeanOf(exponents(c.Sizes, values)))
 		growth := c.Sizes[last] / c.Sizes[0]
 		ratio(0, last, (1-t)*growth, none)
 	}
-	return parts, ok
+	return parts, parts[0].test.Known
 }
 
 // times writes a ratio, with more digits near 1.
@@ -191,32 +188,19 @@ func times(ratio float64) string {
 	return format.Count(ratio) + "x"
 }
 
-// logRatios are the logarithms of b over a, round by round; of b alone without a.
-func logRatios(a, b []float64) []float64 {
-	logs := make([]float64, len(b))
-	for i := range b {
-		logs[i] = math.Log(b[i])
-		if a != nil {
-			logs[i] -= math.Log(a[i])
-		}
-	}
-	return logs
-}
-
 // exponents are those of the growth with the size, of each round: the slopes of the
 // logarithms of the values by those of the sizes, by least squares.
 func exponents(sizes []float64, values [][]float64) []float64 {
-	slopes, x, mean := make([]float64, len(values[0])), logRatios(nil, sizes), 0.0
-	for _, size := range x {
-		mean += size / float64(len(x))
+	x, slopes := make([]float64, len(sizes)), make([]float64, len(values[0]))
+	for i, size := range sizes {
+		x[i] = math.Log(size)
 	}
 	for round := range slopes {
-		xx := 0.0
-		for i, size := range x {
-			slopes[round] += (size - mean) * math.Log(values[i][round])
-			xx += (size - mean) * (size - mean)
+		y := make([]float64, len(x))
+		for i := range x {
+			y[i] = math.Log(values[i][round])
 		}
-		slopes[round] /= xx
+		_, slopes[round] = statistics.LinearRegression(x, y, nil, false)
 	}
 	return slopes
 }
@@ -241,13 +225,11 @@ func valuesOf(c metrics.Claim, values [][]float64) []metrics.ClaimValue {
 	all := make([]metrics.ClaimValue, len(c.Points))
 	for i, name := range c.Points {
 		all[i].Point = name
-		t, ok := stats.InRange(logRatios(nil, values[i]), math.Inf(-1), math.Inf(1))
+		c := stats.Compare(nil, values[i], stats.Paired)
 		if len(values[i]) > 0 {
-			all[i].Value = math.Exp(t.Mean)
+			all[i].Value = c.Ratio()
 		}
-		if ok {
-			all[i].Low, all[i].High = math.Exp(t.Low), math.Exp(t.High)
-		}
+		all[i].Low, all[i].High = c.RatioInterval(0.95)
 	}
 	return all
 }

@@ -53,8 +53,9 @@ func BenchmarkAgainstRedis(b *testing.B) {
 			}
 			b.ReportMetric(median(redis), "redis-GET/s")
 			b.ReportMetric(median(kvlab), "kvlab-ops/s")
-			if ratio, ok := reportRatio(b, redis, kvlab); ok {
-				rows += fmt.Sprintf("| %d | %d | **%.1fx** [%.1f, %.1f] |\n", depth, len(redis), ratio.Value, ratio.Low, ratio.High)
+			if ratio := reportRatio(b, redis, kvlab); ratio.Known {
+				low, high := ratio.RatioInterval(0.95)
+				rows += fmt.Sprintf("| %d | %d | **%.1fx** [%.1f, %.1f] |\n", depth, len(redis), ratio.Ratio(), low, high)
 			}
 		})
 	}

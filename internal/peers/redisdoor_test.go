@@ -33,12 +33,13 @@ func BenchmarkRedisDoor(b *testing.B) {
 				}
 				b.ReportMetric(median(theirs), "redis-ops/s")
 				b.ReportMetric(median(ours), "door-ops/s")
-				ratio, ok := reportRatio(b, theirs, ours)
-				if !ok {
+				ratio := reportRatio(b, theirs, ours)
+				low, high := ratio.RatioInterval(0.95)
+				if !ratio.Known {
 					return // too few pairs for an interval
 				}
 				rows += fmt.Sprintf("| `-t %s %s` | %s | %s | %d | **%.2f x** (%.2f to %.2f) |\n", strings.ToLower(command), args[:strings.Index(args, " -n")],
-					people(median(theirs)), people(median(ours)), len(ours), ratio.Value, ratio.Low, ratio.High)
+					people(median(theirs)), people(median(ours)), len(ours), ratio.Ratio(), low, high)
 			})
 		}
 	}

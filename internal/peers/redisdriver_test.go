@@ -48,14 +48,15 @@ func BenchmarkDriverAgainstRedisBenchmark(b *testing.B) {
 	}
 	b.ReportMetric(median(peers), "redis-benchmark-GET/s")
 	b.ReportMetric(median(owns), "kvlab-GET/s")
-	ratio, ok := reportRatio(b, peers, owns)
-	if !ok {
+	ratio := reportRatio(b, peers, owns)
+	low, high := ratio.RatioInterval(0.95)
+	if !ratio.Known {
 		return // too few pairs for an interval
 	}
 	if *update {
 		writeTable(b, "redis driver", fmt.Sprintf("| YCSB-C, uniform, pairs of runs: %d | GET/s |\n|---|---|\n| `redis-benchmark -t get -P 512 -c 50` | %s |\n"+
 			"| `-target redis://... -workers 50 -batch 512`, every value checked | %s |\n| ratio | **%.2f** (%.2f to %.2f) |\n",
-			len(peers), people(median(peers)), people(median(owns)), ratio.Value, ratio.Low, ratio.High))
+			len(peers), people(median(peers)), people(median(owns)), ratio.Ratio(), low, high))
 	}
 }
 
@@ -90,15 +91,15 @@ func driverGets(tb testing.TB, g *loadgen.Generator) float64 {
 	return float64(g.Counts().Gets-before.Gets) / time.Since(begun).Seconds()
 }
 
-// reportRatio reports the ratio of two series of rates with its interval of 95 %; false
-// without an interval.
-func reportRatio(b *testing.B, peers, owns []float64) (stats.Ratio, bool) {
-	ratio, ok := stats.RatioOf(peers, owns, true, 0.95)
+// reportRatio reports the ratio of two series of rates, with its interval of 95 % if there is
+// one.
+func reportRatio(b *testing.B, peers, owns []float64) stats.Comparison {
+	ratio := stats.Compare(peers, owns, stats.Paired)
 	b.ReportMetric(0, "ns/op") // the time of a pair says nothing
-	b.ReportMetric(ratio.Value, "ratio")
-	if ok {
-		b.ReportMetric(ratio.Low, "ratio-low")
-		b.ReportMetric(ratio.High, "ratio-high")
+	b.ReportMetric(ratio.Ratio(), "ratio")
+	if low, high := ratio.RatioInterval(0.95); ratio.Known {
+		b.ReportMetric(low, "ratio-low")
+		b.ReportMetric(high, "ratio-high")
 	}
-	return ratio, ok
+	return ratio
 }

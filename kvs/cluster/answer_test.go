@@ -100,7 +100,7 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 			plan := metrics.Sweep{Knobs: []metrics.Knob{{Name: metrics.VariantKnob, Values: metrics.VariantNames}}, Variants: []metrics.Variant{{}, {Args: "--engine slab"}}}
 			done := madeTrials(&plan, []float64{6.9e6, 7.6e6, 6.8e6, 7.5e6, 7.0e6, 7.7e6})
 			a := verdict.AnswerOfTrials(plan, done)
-			a.Headline, a.Basis = compare.Comparison{Results: []compare.Result{{Paired: true, A: 2, B: 2, Ratio: stats.Ratio{Value: 1.102}}}}.Headline()
+			a.Headline, a.Basis = compare.Comparison{Results: []compare.Result{{Comparison: stats.Compare([]float64{1, 1}, []float64{1.102, 1.102}, stats.Paired), Paired: true, A: 2, B: 2}}}.Headline()
 			return finish(w, experiment.Sweep{Plan: plan}.Conclude(done, nil).Brief, a, dir, metrics.Verdict{Valid: true}, nil)
 		},
 		"failed": func(w *strings.Builder, dir trial.Folder) error {

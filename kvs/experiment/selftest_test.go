@@ -11,6 +11,7 @@ import (
 
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 // A latency passes between its bounds, and one that there is not never does.
@@ -62,7 +63,8 @@ func TestRatioOfRuns(t *testing.T) {
 		rate := 1e6 * float64(i+1)
 		a, b = append(a, &metrics.Run{OpsPerS: rate}), append(b, &metrics.Run{OpsPerS: 1.05 * rate})
 	}
-	if r, err := ratioOf(a, b, opsPerS); err != nil || r.Low < 1.0499 || r.High > 1.0501 {
+	r, err := ratioOf(a, b, opsPerS)
+	if low, high := r.RatioInterval(0.95); err != nil || low < 1.0499 || high > 1.0501 || apart(r) != stats.Above {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := ratioOf(a, b, func(*metrics.Run) float64 { return 0 }); err == nil {

@@ -116,11 +116,12 @@ func checkService(quick bool, runs [][]*metrics.Run) ([]check, error) {
 // vary by more.
 func checkSlowdown(_ bool, runs [][]*metrics.Run) ([]check, error) {
 	cost, err := ratioOf(runs[0], runs[1], serverCost)
+	low, high := cost.RatioInterval(stats.TogetherConfidence)
 	return []check{{
 		What:     fmt.Sprintf("servers that burn 5 %% more: %d pairs, %d trials, the servers' processor time per operation", len(runs[0]), 2*len(runs[0])),
 		Asked:    fmt.Sprintf("the %g %% interval lies above 1", 100*stats.TogetherConfidence),
-		Measured: fmt.Sprintf("%.3f, %.3f to %.3f; could see %s", cost.Value, cost.Low, cost.High, cost.SmallestPercent()),
-		Passed:   cost.Low > 1,
+		Measured: fmt.Sprintf("%.3f, %.3f to %.3f; could see %s", cost.Ratio(), low, high, cost.SmallestPercent(stats.TogetherConfidence)),
+		Passed:   apart(cost) == stats.Above,
 	}}, err
 }
 
@@ -130,11 +131,12 @@ func checkSlowdown(_ bool, runs [][]*metrics.Run) ([]check, error) {
 func checkSamples(_ bool, runs [][]*metrics.Run) ([]check, error) {
 	r, err := ratioOf(runs[0], runs[1], bothCost)
 	cost := func(ratio float64) float64 { return (ratio - 1) / sampleTimes }
+	low, high := r.RatioInterval(stats.TogetherConfidence)
 	return []check{{
 		What:     fmt.Sprintf("a sample a second against none, as a %dth of %d a second: %d pairs, processor time per operation", sampleTimes, sampleTimes, len(runs[0])),
 		Asked:    fmt.Sprintf("the %g %% interval lies below %g %%", 100*stats.TogetherConfidence, 100*sampleCost),
-		Measured: fmt.Sprintf("%.3f %%, %.3f to %.3f %%", 100*cost(r.Value), 100*cost(r.Low), 100*cost(r.High)),
-		Passed:   cost(r.High) < sampleCost,
+		Measured: fmt.Sprintf("%.3f %%, %.3f to %.3f %%", 100*cost(r.Ratio()), 100*cost(low), 100*cost(high)),
+		Passed:   cost(high) < sampleCost,
 	}}, err
 }
 
@@ -145,21 +147,21 @@ func checkAlike(_ bool, runs [][]*metrics.Run) ([]check, error) {
 		name string
 		of   func(*metrics.Run) float64
 	}{{"the servers' processor time per operation", serverCost}, {"ops/s", opsPerS}} {
-		apart := 0
+		told := 0
 		for from := 0; from < len(runs[0]); from += selfTestPairs {
 			r, err := ratioOf(runs[0][from:from+selfTestPairs], runs[1][from:from+selfTestPairs], figure.of)
 			if err != nil {
 				return nil, err
 			}
-			if r.Low > 1 || r.High < 1 {
-				apart++
+			if o := apart(r); o == stats.Above || o == stats.Below {
+				told++
 			}
 		}
 		checks = append(checks, check{
 			What:     fmt.Sprintf("one configuration against itself: comparisons of %d pairs, %s", selfTestPairs, figure.name),
 			Asked:    fmt.Sprintf("at most %d of %d told apart", mostApart, comparisons),
-			Measured: fmt.Sprintf("%d of %d", apart, comparisons),
-			Passed:   apart <= mostApart,
+			Measured: fmt.Sprintf("%d of %d", told, comparisons),
+			Passed:   told <= mostApart,
 		})
 	}
 	return checks, nil
@@ -192,17 +194,19 @@ func within(what string, us *float64, low, high time.Duration, refused string) c
 }
 
 // ratioOf compares pairs of runs by a figure, which must be positive.
-func ratioOf(runsA, runsB []*metrics.Run, figure func(*metrics.Run) float64) (stats.Ratio, error) {
+func ratioOf(runsA, runsB []*metrics.Run, figure func(*metrics.Run) float64) (stats.Comparison, error) {
 	var a, b []float64
 	for i := range runsA {
 		a, b = append(a, figure(runsA[i])), append(b, figure(runsB[i]))
 	}
 	if slices.Min(a) <= 0 || slices.Min(b) <= 0 {
-		return stats.Ratio{}, errors.New("a node did not say what it used")
+		return stats.Comparison{}, errors.New("a node did not say what it used")
 	}
-	r, _ := stats.RatioOf(a, b, true, stats.TogetherConfidence)
-	return r, nil
+	return stats.Compare(a, b, stats.Paired), nil
 }
+
+// apart returns whether a ratio is surely above or below 1.
+func apart(c stats.Comparison) stats.Outcome { return c.In(0, 0).Outcome(1 - stats.TogetherConfidence) }
 
 // opsPerS is a run's throughput.
 func opsPerS(run *metrics.Run) float64 { return run.OpsPerS }

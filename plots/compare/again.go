@@ -47,9 +47,16 @@ func Again(first, second string, margin float64) (r metrics.Rerun, err error) {
 	return r, nil
 }
 
+// agreeWords say whether a figure agrees, againWords where it lies.
+var (
+	agreeWords = stats.Words[metrics.AgreementClass]{Inside: metrics.Agrees, Below: metrics.Differs, Above: metrics.Differs, Undecided: metrics.Undecided}
+	againWords = stats.Words[string]{Inside: "within", Below: "outside", Above: "outside", Undecided: "may or may not be within"}
+)
+
 // agree compares a figure with that of the rerun.
 func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
 	a := metrics.Agreement{Figure: f.Name, Before: f.Text, Now: now.Text, Outcome: metrics.Undecided}
+	end := math.Log1p(margin)
 	switch {
 	case f.outcome != "":
 		a.Reason = fmt.Sprintf("it was %s and is %s", f.outcome, cmp.Or(now.outcome, "unknown"))
@@ -59,14 +66,15 @@ func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
 			a.Outcome = metrics.Differs
 		}
 	case len(f.values) > 0 && len(now.values) > 0:
-		t, known := stats.Agree(f.values, now.values, margin)
-		a.Ratio = math.Exp(t.Mean)
-		if !known {
+		t := stats.Compare(f.values, now.values, stats.Again).In(-end, end)
+		a.Ratio = t.Ratio()
+		if !t.Known {
 			a.Reason = fmt.Sprintf("now/before is %.3f, without an interval, which needs %d trials of one of them", a.Ratio, stats.RatioTrials)
 			break
 		}
-		a.Low, a.High, a.Low90, a.High90 = math.Exp(t.Low), math.Exp(t.High), math.Exp(t.Low90), math.Exp(t.High90)
-		if decide(&a, margin); a.Outcome == metrics.Undecided {
+		a.Low, a.High = t.RatioInterval(0.95)
+		a.Low90, a.High90 = t.RatioInterval(0.9)
+		if decide(&a, t.Outcome(alpha), margin); a.Outcome == metrics.Undecided {
 			words := ""
 			a.Needed, words = needed(t)
 			a.Reason += "; needs " + words
@@ -74,7 +82,7 @@ func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
 	case f.low > 0 && f.high > 0 && now.low > 0 && now.high > 0: // wider than an interval of the ratio
 		a.Ratio, a.Low, a.High = math.Sqrt(now.low/f.high*now.high/f.low), now.low/f.high, now.high/f.low
 		a.Low90, a.High90 = a.Low, a.High
-		decide(&a, margin)
+		decide(&a, stats.Between(math.Log(a.Low), math.Log(a.High), -end, end), margin)
 	default:
 		a.Reason = "one of them has no valid value"
 	}
@@ -93,19 +101,14 @@ func needed(t stats.RangeTest) (int, string) {
 	return 0, "more than 1000 trials of each"
 }
 
-// decide sets the outcome that the intervals of a figure show, and the reason. The 90 % interval
-// is that of two one-sided tests of 5 % (stats.RangeTest).
-func decide(a *metrics.Agreement, margin float64) {
-	least, most := 1/(1+margin), 1+margin
-	share, low, high, is := 90, a.Low90, a.High90, "may or may not be within"
-	switch {
-	case least <= low && high <= most:
-		a.Outcome, is = metrics.Agrees, "within"
-	case a.High < least || a.Low > most:
-		a.Outcome, is = metrics.Differs, "outside"
+// decide sets the outcome, and the reason, with the interval that shows it: of what differs
+// 95 %, otherwise the 90 % of two one-sided tests of 5 % (stats.RangeTest).
+func decide(a *metrics.Agreement, outcome stats.Outcome, margin float64) {
+	share, low, high := 90, a.Low90, a.High90
+	if a.Outcome = agreeWords.Of(outcome); a.Outcome == metrics.Differs {
 		share, low, high = 95, a.Low, a.High
 	}
-	a.Reason = fmt.Sprintf("now/before is %.3f, %d %% interval %.3f to %.3f, %s %.3f to %.3f", a.Ratio, share, low, high, is, least, most)
+	a.Reason = fmt.Sprintf("now/before is %.3f, %d %% interval %.3f to %.3f, %s %.3f to %.3f", a.Ratio, share, low, high, againWords.Of(outcome), 1/(1+margin), 1+margin)
 }
 
 // sample is the first valid run, or the first one; nil for none.

@@ -149,6 +149,9 @@ func (b *Baseline) Check(dir string, limits []Limit) (lines []string, kept bool,
 	return lines, kept, nil
 }
 
+// limitWords say whether a limit was kept.
+var limitWords = stats.Words[string]{Inside: "PASS", Below: "FAIL", Above: "FAIL", Undecided: "UNDECIDED"}
+
 // check is a limit's line, and whether it was shown to be kept: by a one-sided test at 5 %,
 // as that it was not kept must be.
 func (l Limit) check(b *Baseline, now Variant) (line string, kept bool) {
@@ -157,20 +160,19 @@ func (l Limit) check(b *Baseline, now Variant) (line string, kept bool) {
 		return fmt.Sprintf("UNDECIDED %s: a trial does not say its %s", l, l.what), false
 	}
 	from, to := l.bounds()
-	test, ok := stats.RatioInRange(before, after, from, to)
-	text := fmt.Sprintf("%s: %.3f x the %s of %s", l, math.Exp(test.Mean), l.what, b.name)
-	if !ok {
+	test := stats.Compare(before, after, stats.Apart).In(from, to)
+	text := fmt.Sprintf("%s: %.3f x the %s of %s", l, test.Ratio(), l.what, b.name)
+	if !test.Known {
 		return fmt.Sprintf("UNDECIDED %s, from %d and %d trials; %d of each have an interval: --trials %[4]d", text, len(before), len(after), stats.RatioTrials), false
 	}
-	text += fmt.Sprintf(" [%.3f, %.3f]", math.Exp(test.Low90), math.Exp(test.High90))
-	switch {
-	case test.Inside <= alpha:
-		return "PASS " + text, true
-	case test.Outside <= alpha:
-		return "FAIL " + text, false
+	low, high := test.RatioInterval(1 - 2*alpha)
+	text += fmt.Sprintf(" [%.3f, %.3f]", low, high)
+	outcome := test.Outcome(alpha)
+	if outcome == stats.Undecided {
+		_, words := needed(test)
+		text += fmt.Sprintf("; %s would decide", words)
 	}
-	_, words := needed(test)
-	return fmt.Sprintf("UNDECIDED %s; %s would decide", text, words), false
+	return limitWords.Of(outcome) + " " + text, outcome == stats.Inside
 }
 
 // values are the measure of all runs; none if a run does not have it.

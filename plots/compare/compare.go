@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ func Compare(a, b []string) (c Comparison, err error) {
 	if err := checkRanked(slices.Concat(c.A.runs, c.B.runs)); err != nil {
 		return c, err
 	}
-	c.Results = []Result{resultOf(rates[0], rates[1], false, 0.95)}
+	c.Results = []Result{resultOf(rates[0], rates[1], stats.Apart, 0.95)}
 	c.Differ = differing(": ", c.A.settings, c.B.settings)
 	return c, nil
 }
@@ -140,67 +141,76 @@ func (c Comparison) String() string {
 
 // Headline is the answer in short, and what it is computed from.
 func (c Comparison) Headline() (headline, basis string) {
-	first, answer, _ := strings.Cut(strings.ReplaceAll(c.Results[0].String(), "\n", "; "), "; ")
-	if at := strings.LastIndex(answer, "; "); at >= 0 {
-		answer = answer[at+2:]
-	}
-	if answer == "" { // there is no interval
-		return first, ""
-	}
-	return answer, first
+	basis, _, headline = c.Results[0].sentences()
+	return headline, basis
 }
 
 // Result is how one quantity of B compares with that of A.
 type Result struct {
-	CostOf     metrics.Role // the quantity is the processor time per operation of this role; "": operations per second
-	Ratio      stats.Ratio  // B over A
-	Known      bool         // the ratio has an interval
-	Paired     bool
-	A, B       int // values; equal numbers if they are paired
-	confidence float64
-	ratios     []float64 // of the pairs
+	stats.Comparison              // of B over A
+	CostOf           metrics.Role // the quantity is the processor time per operation of this role; "": operations per second
+	Paired           bool
+	A, B             int       // values; equal numbers if they are paired
+	confidence       float64   // of the interval that decides
+	ratios           []float64 // of the pairs
 }
 
 // resultOf compares the values of A and B.
-func resultOf(a, b []float64, paired bool, confidence float64) Result {
-	r := Result{Paired: paired, A: len(a), B: len(b), confidence: confidence}
-	if len(a) > 0 {
-		r.Ratio, r.Known = stats.RatioOf(a, b, paired, confidence)
-	}
-	for i := 0; paired && i < len(a); i++ {
+func resultOf(a, b []float64, how stats.Sampling, confidence float64) Result {
+	r := Result{Comparison: stats.Compare(a, b, how), Paired: how == stats.Paired, A: len(a), B: len(b), confidence: confidence}
+	for i := 0; r.Paired && i < len(a); i++ {
 		r.ratios = append(r.ratios, b[i]/a[i])
 	}
 	return r
 }
 
+// What B is beside A, if its ratio is surely above or below 1.
+var (
+	rateWords = stats.Words[string]{Above: "B is faster", Below: "B is slower"}
+	costWords = stats.Words[string]{Above: "B costs more", Below: "B costs less"}
+)
+
 // String says whether B is better or worse than A, or that they cannot be told apart.
 func (r Result) String() string {
-	what, more, less, next := "", "B is faster", "B is slower", "\n"
+	basis, smallest, answer := r.sentences()
+	switch {
+	case basis == "":
+		return answer
+	case r.CostOf != "":
+		return basis + "; " + smallest + "; " + answer
+	}
+	return basis + "; " + smallest + "\n" + answer
+}
+
+// sentences returns the ratio, the smallest difference that is seen, and the answer. Without
+// an interval there is the answer alone.
+func (r Result) sentences() (basis, smallest, answer string) {
+	what, words := "", rateWords
 	if r.CostOf != "" {
-		what, more, less, next = fmt.Sprintf("processor time per operation, %ss: ", r.CostOf), "B costs more", "B costs less", "; "
+		what, words = fmt.Sprintf("processor time per operation, %ss: ", r.CostOf), costWords
 	}
 	switch {
 	case r.A == 0:
-		return what + "cannot tell: no pair of trials says what it used"
+		return "", "", what + "cannot tell: no pair of trials says what it used"
 	case !r.Known && r.Paired:
-		return what + fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d",
-			r.Ratio.Value, format.Plural(r.A, "pair"), stats.RatioTrials)
+		return "", "", what + fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %s it has no interval, which needs %d",
+			r.Ratio(), format.Plural(r.A, "pair"), stats.RatioTrials)
 	case !r.Known:
-		return what + fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %d and %d trials it has no interval, which needs %d of each",
-			r.Ratio.Value, r.A, r.B, stats.RatioTrials)
+		return "", "", what + fmt.Sprintf("cannot tell apart: B/A is %.3f, but with %d and %d trials it has no interval, which needs %d of each",
+			r.Ratio(), r.A, r.B, stats.RatioTrials)
 	}
-	text := what + fmt.Sprintf("B/A is %.3f, %g %% interval %.3f to %.3f", r.Ratio.Value, 100*r.confidence, r.Ratio.Low, r.Ratio.High)
+	low, high := r.RatioInterval(r.confidence)
+	basis = what + fmt.Sprintf("B/A is %.3f, %g %% interval %.3f to %.3f", r.Ratio(), 100*r.confidence, low, high)
 	if r.Paired {
-		text += " (the mean of " + format.Plural(r.A, "pair") + ")"
+		basis += " (the mean of " + format.Plural(r.A, "pair") + ")"
 	}
-	text += "; " + r.Ratio.SmallestPercent() + " is the smallest difference that 4 of 5 such comparisons see" + next
-	switch {
-	case r.Ratio.Low > 1:
-		return text + fmt.Sprintf("%s, by %.1f to %.1f %%", more, 100*(r.Ratio.Low-1), 100*(r.Ratio.High-1))
-	case r.Ratio.High < 1:
-		return text + fmt.Sprintf("%s, by %.1f to %.1f %%", less, 100*(1-r.Ratio.High), 100*(1-r.Ratio.Low))
+	smallest = r.SmallestPercent(r.confidence) + " is the smallest difference that 4 of 5 such comparisons see"
+	is := words.Of(r.In(0, 0).Outcome(1 - r.confidence))
+	if is == "" {
+		return basis, smallest, "cannot tell apart: the interval holds 1"
 	}
-	return text + "cannot tell apart: the interval holds 1"
+	by := []float64{100 * math.Abs(low-1), 100 * math.Abs(high-1)}
+	return basis, smallest, fmt.Sprintf("%s, by %.1f to %.1f %%", is, slices.Min(by), slices.Max(by))
 }
 
 // Variants compares the two variants of a folder of --ab, by the pairs in which
@@ -235,12 +245,12 @@ func Variants(dir string) (Comparison, error) {
 	if len(a) == 0 {
 		return c, fmt.Errorf("%s: no pair has two valid trials: there is nothing to compare", s.ID)
 	}
-	c.Results = []Result{resultOf(a, b, true, 0.95)}
+	c.Results = []Result{resultOf(a, b, stats.Paired, 0.95)}
 	if s.Together {
 		c.Results = nil // each variant has the throughput that the other leaves it
 		for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 			a, b := pairs(trials, func(i int) float64 { return s.Runs[i].CPUPerOp(role) })
-			cost := resultOf(a, b, true, stats.TogetherConfidence)
+			cost := resultOf(a, b, stats.Paired, stats.TogetherConfidence)
 			cost.CostOf = role
 			c.Results = append(c.Results, cost)
 		}

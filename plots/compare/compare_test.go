@@ -46,11 +46,11 @@ func TestCompare(t *testing.T) {
 					t.Errorf("the comparison is\n%s\nwithout %q", c, want)
 				}
 			}
-			if ratio := c.Results[0].Ratio.Value / test.factor; ratio < 0.98 || ratio > 1.02 {
-				t.Errorf("B/A is %v, want about %v", c.Results[0].Ratio.Value, test.factor)
+			if ratio := c.Results[0].Ratio() / test.factor; ratio < 0.98 || ratio > 1.02 {
+				t.Errorf("B/A is %v, want about %v", c.Results[0].Ratio(), test.factor)
 			}
-			if c.Results[0].Known && (c.Results[0].Ratio.Low > test.factor || c.Results[0].Ratio.High < test.factor) {
-				t.Errorf("the interval %v to %v misses %v", c.Results[0].Ratio.Low, c.Results[0].Ratio.High, test.factor)
+			if low, high := c.Results[0].RatioInterval(0.95); c.Results[0].Known && (low > test.factor || high < test.factor) {
+				t.Errorf("the interval %v to %v misses %v", low, high, test.factor)
 			}
 		})
 	}

@@ -97,12 +97,12 @@ func variants(dir string) (all []Figure, err error) {
 		return nil, err
 	}
 	for _, r := range c.Results {
-		f := Figure{Name: "B/A", Text: fmt.Sprintf("%.3f (%s, no interval)", r.Ratio.Value, format.Plural(r.A, "pair")), values: r.ratios}
+		f := Figure{Name: "B/A", Text: fmt.Sprintf("%.3f (%s, no interval)", r.Ratio(), format.Plural(r.A, "pair")), values: r.ratios}
 		if r.CostOf != "" {
 			f.Name = fmt.Sprintf("B/A of the processor time per operation, %ss", r.CostOf)
 		}
-		if r.Known {
-			f.Text = fmt.Sprintf("%.3f [%.3f, %.3f] (%g %% interval of %s)", r.Ratio.Value, r.Ratio.Low, r.Ratio.High, 100*r.confidence, format.Plural(r.A, "pair"))
+		if low, high := r.RatioInterval(r.confidence); r.Known {
+			f.Text = fmt.Sprintf("%.3f [%.3f, %.3f] (%g %% interval of %s)", r.Ratio(), low, high, 100*r.confidence, format.Plural(r.A, "pair"))
 		}
 		all = append(all, f)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"kvlab/internal/foldertest"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 )
 
 func TestCompareCosts(t *testing.T) {
@@ -35,8 +36,8 @@ func TestCompareCosts(t *testing.T) {
 			if !strings.HasPrefix(clients, "processor time per operation, clients: ") || !strings.Contains(clients, "cannot tell") {
 				t.Errorf("clients: %q", clients)
 			}
-			if ratio := c.Results[0].Ratio; test.factor > 0 && test.pairs > 2 && (ratio.Low > test.factor || ratio.High < test.factor) {
-				t.Errorf("%+v misses %v", ratio, test.factor)
+			if low, high := c.Results[0].RatioInterval(stats.TogetherConfidence); test.factor > 0 && test.pairs > 2 && (low > test.factor || high < test.factor) {
+				t.Errorf("%v to %v misses %v", low, high, test.factor)
 			}
 			if len(c.Results) != 2 || c.Results[0].CostOf != metrics.Server || c.Results[1].CostOf != metrics.Client {
 				t.Error("operations per second of trials at the same time were compared")

@@ -34,8 +34,8 @@ func TestVariants(t *testing.T) {
 					t.Errorf("the comparison is\n%s\nwithout %q", c, want)
 				}
 			}
-			if c.Results[0].Ratio.Value < 0.98*test.factor || c.Results[0].Ratio.Value > 1.02*test.factor {
-				t.Errorf("B/A is %v, want about %v", c.Results[0].Ratio.Value, test.factor)
+			if c.Results[0].Ratio() < 0.98*test.factor || c.Results[0].Ratio() > 1.02*test.factor {
+				t.Errorf("B/A is %v, want about %v", c.Results[0].Ratio(), test.factor)
 			}
 		})
 	}

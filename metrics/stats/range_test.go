@@ -16,7 +16,7 @@ func normals(rng *rand.Rand, n int, mean, deviation float64) []float64 {
 	return values
 }
 
-// The p values say what the intervals say, which are those of RatioOf.
+// The p values say what the intervals say.
 func TestInRangeIsItsIntervals(t *testing.T) {
 	const seed = 3
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -30,13 +30,24 @@ func TestInRangeIsItsIntervals(t *testing.T) {
 		case 1:
 			to = math.Inf(1)
 		}
-		test, ok := InRange(values, from, to)
-		within := test.Low90 > from && test.High90 < to
-		beyond := test.High < from || test.Low > to
+		test := MeanOf(values).In(from, to)
+		low90, high90 := test.Interval(0.9)
+		low, high := test.Interval(0.95)
+		within := low90 > from && high90 < to
 		if math.IsInf(from, -1) || math.IsInf(to, 1) {
-			beyond = test.High90 < from || test.Low90 > to
+			low, high = low90, high90
 		}
-		if !ok || within != (test.Inside < 0.05) || beyond != (test.Outside < 0.05) || test.Inside < 0.05 && test.Outside < 0.05 {
+		beyond := high < from || low > to
+		outcome := Undecided
+		switch {
+		case within:
+			outcome = Inside
+		case beyond && high < from:
+			outcome = Below
+		case beyond:
+			outcome = Above
+		}
+		if test.Outcome(0.05) != outcome || within != (test.Inside < 0.05) || beyond != (test.Outside < 0.05) || test.Inside < 0.05 && test.Outside < 0.05 {
 			t.Fatalf("%v from %v to %v: %+v", values, from, to, test)
 		}
 		if within {
@@ -44,13 +55,6 @@ func TestInRangeIsItsIntervals(t *testing.T) {
 		}
 		if beyond {
 			outside++
-		}
-		ones, exp := make([]float64, len(values)), make([]float64, len(values))
-		for i, v := range values {
-			ones[i], exp[i] = 1, math.Exp(v)
-		}
-		if r, _ := RatioOf(ones, exp, true, 0.95); math.Abs(math.Log(r.Low)-test.Low) > 1e-9 || math.Abs(math.Log(r.High)-test.High) > 1e-9 {
-			t.Fatalf("interval %v to %v, that of the ratio %+v", test.Low, test.High, r)
 		}
 	}
 	if inside < 100 || outside < 100 {
@@ -63,8 +67,7 @@ func rates(rng *rand.Rand, times, n int, deviation, alpha, from, to float64, mea
 	for range times {
 		var tests []RangeTest
 		for _, mean := range means {
-			test, _ := InRange(normals(rng, n, mean, deviation), from, to)
-			tests = append(tests, test)
+			tests = append(tests, MeanOf(normals(rng, n, mean, deviation)).In(from, to))
 		}
 		if AllInside(tests) <= alpha {
 			inside += 1 / float64(times)
@@ -110,18 +113,23 @@ func TestInRangeErrors(t *testing.T) {
 func TestInRangeEnds(t *testing.T) {
 	none := math.Inf(1)
 	for _, values := range [][]float64{nil, {1}, {1, 2}} {
-		if test, ok := InRange(values, 0, none); ok || len(values) > 0 && (test.Mean == 0 || test.Inside != 1 || test.Outside != 1) {
-			t.Errorf("%v: %+v, %v", values, test, ok)
+		if test := MeanOf(values).In(0, none); test.Known || test.Inside != 1 || test.Outside != 1 || (test.Mean() == 0) != (len(values) == 0) || test.Outcome(0.05) != Undecided {
+			t.Errorf("%v: %+v", values, test)
 		}
 	}
 	for _, test := range []struct {
 		value, inside, outside float64
 	}{{0.5, 0, 1}, {1, 0, 1}, {1.5, 1, 0}} {
-		got, ok := InRange([]float64{test.value, test.value, test.value}, -none, 1)
-		if !ok || got.Inside != test.inside || got.Outside != test.outside || RoundsNeeded([]RangeTest{got}, 0.05, 0.05) != 3 {
+		got := MeanOf([]float64{test.value, test.value, test.value}).In(-none, 1)
+		if got.Inside != test.inside || got.Outside != test.outside || RoundsNeeded([]RangeTest{got}, 0.05, 0.05) != 3 {
 			t.Errorf("constant %v: %+v", test.value, got)
 		}
 	}
+}
+
+// planned is a test of values that are still to be measured.
+func planned(mean, from, to, deviation float64) RangeTest {
+	return RangeTest{Comparison: Comparison{estimate: estimate{mean: mean}, deviation: deviation}, from: from, to: to}
 }
 
 // With the number of rounds that is said to be needed, about 4 of 5 cases are decided; of
@@ -146,7 +154,7 @@ func TestRoundsNeeded(t *testing.T) {
 	} {
 		var tests []RangeTest
 		for _, mean := range test.means {
-			tests = append(tests, RangeTest{Mean: mean, from: test.from, to: test.to, deviation: deviation})
+			tests = append(tests, planned(mean, test.from, test.to, deviation))
 		}
 		n := RoundsNeeded(tests, alpha, alpha)
 		inside, outside := rates(rng, times, n, deviation, alpha, test.from, test.to, test.means...)
@@ -158,11 +166,11 @@ func TestRoundsNeeded(t *testing.T) {
 	}
 	// The formula for planning of a difference of 2 % with 2 % noise in each: 7.85 (sigma /
 	// difference)^2 + 2, two-sided.
-	one := RangeTest{Mean: 0.02, from: 0, to: 0, deviation: 0.02 * math.Sqrt2}
+	one := planned(0.02, 0, 0, 0.02*math.Sqrt2)
 	if n := RoundsNeeded([]RangeTest{one}, 0.05, 0.05); n < 17 || n > 19 {
 		t.Errorf("%d rounds, want 18", n)
 	}
-	if n := RoundsNeeded([]RangeTest{{Mean: 0, from: 0, to: none, deviation: 1}}, 0.05, 0.05); n != 0 {
+	if n := RoundsNeeded([]RangeTest{planned(0, 0, none, 1)}, 0.05, 0.05); n != 0 {
 		t.Errorf("a mean at the end needs %d rounds, want 0: none decide", n)
 	}
 }
@@ -195,8 +203,7 @@ func TestHolm(t *testing.T) {
 			if i%4 == 0 {
 				mean = -1 // an end that is not held: each such rejection is right
 			}
-			test, _ := InRange(normals(rng, 6, mean, 0.1), 0, math.Inf(1))
-			p = append(p, test.Outside)
+			p = append(p, MeanOf(normals(rng, 6, mean, 0.1)).In(0, math.Inf(1)).Outside)
 		}
 		for i, rejected := range Holm(p, 0.05) {
 			if rejected && i%4 != 0 {
@@ -210,60 +217,60 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// Of two samples that were not measured in pairs, the interval is that of RatioOf, the tests
-// at an end of the range are wrong in at most 5 % of the cases, and the number of values that
-// RoundsNeeded plans decides.
-func TestRatioInRange(t *testing.T) {
-	const seed, times, deviation = 11, 2000, 0.02
-	rng := rand.New(rand.NewPCG(seed, 0))
-	exp := func(values []float64) []float64 {
-		for i, v := range values {
-			values[i] = math.Exp(v)
+// Of samples that were not measured in pairs, at most 5 % are inside at 5 % whose true ratio is
+// at an end of the range, and at most 5 % outside that are within. Nearly all are told whose
+// spread is small against the range, and the number of values that RoundsNeeded plans decides.
+func TestCompareErrors(t *testing.T) {
+	const times, seed, alpha = 2000, 17, 0.05
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	none := math.Inf(1)
+	few, never, most, all := [2]float64{0, alpha}, [2]float64{0, 0.01}, [2]float64{0.99, 1}, [2]float64{0, 1}
+	for _, test := range []struct {
+		how             Sampling
+		a, b            int // values; of b, 0 is the number that is needed
+		ratio, spread   float64
+		from, to        float64    // of the ratio
+		inside, outside [2]float64 // bounds of the shares
+	}{
+		{Apart, 3, 3, 0.95, 0.02, 0.95, none, few, few},
+		{Apart, 6, 6, 0.95, 0.02, 0.95, none, few, few},
+		{Apart, 20, 20, 0.95, 0.02, 0.95, none, few, few},
+		{Apart, 6, 0, 0.97, 0.02, 0.95, none, [2]float64{0.7, 1}, never},
+		{Apart, 6, 0, 0.93, 0.02, 0.95, none, never, [2]float64{0.7, 1}},
+		{Again, 1, 6, 1.1, 0.02, 1 / 1.1, 1.1, few, few},
+		{Again, 6, 6, 1.1, 0.02, 1 / 1.1, 1.1, few, few},
+		{Again, 6, 2, 1 / 1.1, 0.02, 1 / 1.1, 1.1, few, few},
+		{Again, 6, 10, 1, 0.05, 1 / 1.1, 1.1, all, never},
+		{Again, 1, 6, 1, 0.01, 1 / 1.1, 1.1, most, never},
+		{Again, 6, 6, 1, 0.02, 1 / 1.1, 1.1, most, never},
+		{Again, 6, 6, 1.3, 0.02, 1 / 1.1, 1.1, never, most},
+		{Again, 2, 6, 0.7, 0.02, 1 / 1.1, 1.1, never, most},
+	} {
+		from, to := math.Log(test.from), math.Log(test.to)
+		if test.b == 0 {
+			test.a = RoundsNeeded([]RangeTest{planned(math.Log(test.ratio), from, to, test.spread*math.Sqrt2)}, alpha, alpha)
+			test.b = test.a
 		}
-		return values
-	}
-	from, to := math.Log(0.95), math.Inf(1)
-	decided := func(n int, ratio float64) (inside, outside float64, needed int) {
-		var last RangeTest
-		for i := range times {
-			a, b := exp(normals(rng, n, 3, deviation)), exp(normals(rng, n, 3+math.Log(ratio), deviation))
-			test, ok := RatioInRange(a, b, from, to)
-			r := Ratio{}
-			if i < 100 {
-				r, _ = RatioOf(a, b, false, 0.95)
-			}
-			if !ok || i < 100 && math.Abs(math.Exp(test.Mean)/r.Value-1)+math.Abs(math.Exp(test.Low)/r.Low-1)+math.Abs(math.Exp(test.High)/r.High-1) > 1e-9 {
-				t.Fatalf("%+v, that of the ratio %+v", test, r)
-			}
-			if test.Inside <= 0.05 {
+		var inside, outside float64
+		for range times {
+			c := Compare(sample(rng, test.a, 10, test.spread), sample(rng, test.b, 10*test.ratio, test.spread), test.how)
+			switch got := c.In(from, to); got.Outcome(alpha) {
+			case Inside:
 				inside += 1.0 / times
-			}
-			if test.Outside <= 0.05 {
+			case Below, Above:
 				outside += 1.0 / times
+			case Undecided:
+				if !c.Known {
+					t.Fatalf("%+v: %+v has no interval", test, got)
+				}
 			}
-			last = test
 		}
-		last.Mean, last.deviation = math.Log(ratio), deviation*math.Sqrt2 // the true ones
-		return inside, outside, RoundsNeeded([]RangeTest{last}, 0.05, 0.05)
-	}
-	margin := 6 * math.Sqrt(0.05*0.95/times)
-	for _, n := range []int{3, 6, 20} {
-		if inside, outside, _ := decided(n, 0.95); inside > 0.05+margin || outside > 0.05+margin {
-			t.Errorf("seed %d, %d values at the end of the range: %.3f inside, %.3f outside", seed, n, inside, outside)
+		for i, share := range []float64{inside, outside} {
+			bounds, slack := [][2]float64{test.inside, test.outside}[i], 6*math.Sqrt(alpha*(1-alpha)/times)
+			if share < bounds[0]-slack || share > bounds[1]+slack {
+				t.Errorf("%+v: %s in %.4f", test, []string{"inside", "outside"}[i], share)
+			}
 		}
-	}
-	for _, ratio := range []float64{0.97, 0.93} {
-		_, _, needed := decided(6, ratio)
-		inside, outside, _ := decided(needed, ratio)
-		right, wrong := inside, outside
-		if ratio < 0.95 {
-			right, wrong = outside, inside
-		}
-		if right < 0.7 || wrong > 0.01 || needed < 4 || needed > 100 {
-			t.Errorf("seed %d, %d values of a ratio of %v: right in %.3f, wrong in %.4f", seed, needed, ratio, right, wrong)
-		}
-	}
-	if test, ok := RatioInRange([]float64{1, 2}, []float64{4, 2}, from, to); ok || math.Abs(math.Exp(test.Mean)-2) > 1e-9 {
-		t.Errorf("two values: %+v, %v", test, ok)
 	}
 }

@@ -14,32 +14,46 @@ import (
 //	i = scipy.stats.ttest_1samp(l, 0).confidence_interval(confidence)
 //	scipy.stats.gmean(np.array(b) / np.array(a)), np.exp(i.low), np.exp(i.high)
 //	np.exp((scipy.stats.t.ppf((1+confidence)/2, n-1) + scipy.stats.t.ppf(.8, n-1)) * scipy.stats.sem(l)) - 1
-func TestRatioOfPairsKnownAnswers(t *testing.T) {
+func TestComparePairsKnownAnswers(t *testing.T) {
 	for _, test := range []struct {
 		a, b       []float64
 		confidence float64
-		want       Ratio
+		want       [4]float64 // the ratio, its interval, the smallest difference
 	}{
 		{[]float64{8.01, 7.93, 8.12, 7.88, 8.05}, []float64{8.4, 8.31, 8.52, 8.33, 8.39}, 0.995,
-			Ratio{1.049031688449077, 1.0358339192922164, 1.0623976130481119, 0.014898910800715148}},
+			[4]float64{1.049031688449077, 1.0358339192922164, 1.0623976130481119, 0.014898910800715148}},
 		{[]float64{5.1, 4.2, 6.3, 5.5, 4.9, 5.2}, []float64{5.0, 5.6, 4.8, 5.2, 7.1, 4.4}, 0.95,
-			Ratio{1.0242325763957651, 0.7846816812292555, 1.3369145675822294, 0.4358030606906851}},
+			[4]float64{1.0242325763957651, 0.7846816812292555, 1.3369145675822294, 0.4358030606906851}},
 	} {
-		got, ok := RatioOf(test.a, test.b, true, test.confidence)
-		for _, pair := range [][2]float64{{got.Value, test.want.Value}, {got.Low, test.want.Low}, {got.High, test.want.High}, {got.Smallest, test.want.Smallest}} {
-			if !ok || math.Abs(pair[0]-pair[1]) > 1e-9 {
-				t.Errorf("%+v, %v, want %+v", got, ok, test.want)
-				break
+		c := Compare(test.a, test.b, Paired)
+		low, high := c.RatioInterval(test.confidence)
+		for i, got := range []float64{c.Ratio(), low, high, c.Smallest(test.confidence)} {
+			if !c.Known || math.Abs(got-test.want[i]) > 1e-9 {
+				t.Errorf("%+v: figure %d is %v, want %v", c, i, got, test.want[i])
 			}
 		}
 	}
-	for _, paired := range []bool{false, true} {
-		if r, ok := RatioOf([]float64{2, 4}, []float64{3, 6}, paired, 0.95); ok || math.Abs(r.Value-1.5) > 1e-9 || r.High != 0 {
-			t.Errorf("2 values: %+v, %v", r, ok)
+	for _, how := range []Sampling{Paired, Apart, Again} {
+		c := Compare([]float64{2, 4}, []float64{3, 6}, how)
+		if _, high := c.RatioInterval(0.95); c.Known || math.Abs(c.Ratio()-1.5) > 1e-9 || high != 0 {
+			t.Errorf("2 values: %+v", c)
 		}
-		if r, ok := RatioOf([]float64{2, 2, 2}, []float64{3, 3, 3}, paired, 0.95); !ok || math.Abs(r.Low-1.5) > 1e-9 || math.Abs(r.High-1.5) > 1e-9 {
-			t.Errorf("constant values: %+v, %v", r, ok)
+		c = Compare([]float64{2, 2, 2}, []float64{3, 3, 3}, how)
+		if low, high := c.RatioInterval(0.95); !c.Known || math.Abs(low-1.5) > 1e-9 || math.Abs(high-1.5) > 1e-9 {
+			t.Errorf("constant values: %+v", c)
 		}
+		if c := Compare(nil, nil, how); c != (Comparison{}) {
+			t.Errorf("no values: %+v", c)
+		}
+	}
+	if c := Compare([]float64{2, 2}, []float64{3}, Again); c.Known || math.Abs(c.Ratio()-1.5) > 1e-12 {
+		t.Errorf("3 values, measured again: %+v", c)
+	}
+	if test := Compare([]float64{2}, []float64{2, 2, 2}, Again).In(-0.1, 0.1); test.Inside != 0 || test.Outside != 1 {
+		t.Errorf("equal values, measured again: %+v", test)
+	}
+	if c := Compare(nil, []float64{2, 4, 8}, Paired); math.Abs(c.Ratio()-4) > 1e-9 || !c.Known {
+		t.Errorf("one sample: %+v", c)
 	}
 }
 
@@ -55,9 +69,10 @@ func TestRatioEndsWhereWelchsTestDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, ok := RatioOf(a, b, false, 1-test.P)
-		if nearest := min(math.Abs(r.Low-1), math.Abs(r.High-1)); !ok || nearest > 1e-6 {
-			t.Errorf("%+v, %v of %v and %v: no end is 1 with p %v", r, ok, a, b, test.P)
+		c := Compare(a, b, Apart)
+		low, high := c.RatioInterval(1 - test.P)
+		if nearest := min(math.Abs(low-1), math.Abs(high-1)); nearest > 1e-6 {
+			t.Errorf("%+v of %v and %v: no end is 1 with p %v", c, a, b, test.P)
 		}
 	}
 }
@@ -82,35 +97,34 @@ func TestRatioCovers(t *testing.T) {
 		"contaminated": func() float64 { return 0.01 * rng.NormFloat64() * (1 + 9*math.Floor(rng.Float64()+0.1)) },
 		"skewed":       func() float64 { return 0.01 * rng.ExpFloat64() },
 	} {
-		for _, paired := range []bool{false, true} {
+		for _, how := range []Sampling{Paired, Apart} {
 			for _, n := range []int{3, 5, 10} {
-				drawn := func(ratio float64) Ratio {
+				drawn := func(ratio float64) Comparison {
 					a, b := make([]float64, n), make([]float64, n)
 					for i := range a {
 						a[i], b[i] = math.Exp(noise()), ratio*math.Exp(noise())
 					}
-					r, _ := RatioOf(a, b, paired, confidence)
-					return r
+					return Compare(a, b, how)
 				}
 				apart, seen, smallest := 0, 0, 0.0
 				for range times {
-					r := drawn(1)
-					smallest += r.Smallest / times
-					if r.Low > 1 || r.High < 1 {
+					c := drawn(1)
+					smallest += c.Smallest(confidence) / times
+					if o := c.In(0, 0).Outcome(1 - confidence); o == Above || o == Below {
 						apart++
 					}
 				}
 				for range times {
-					if drawn(1+smallest).Low > 1 {
+					if drawn(1+smallest).In(0, 0).Outcome(1-confidence) == Above {
 						seen++
 					}
 				}
-				t.Logf("%s noise, paired %v, %d values: %d of %d alike told apart, a difference of %.2f %% seen %d times", name, paired, n, apart, times, 100*smallest, seen)
+				t.Logf("%s noise, sampling %v, %d values: %d of %d alike told apart, a difference of %.2f %% seen %d times", name, how, n, apart, times, 100*smallest, seen)
 				if share := float64(apart) / times; share > 1.3*(1-confidence) {
-					t.Errorf("%s noise, paired %v, %d values: %.3f are told apart", name, paired, n, share)
+					t.Errorf("%s noise, sampling %v, %d values: %.3f are told apart", name, how, n, share)
 				}
 				if share := float64(seen) / times; name == "normal" && (share < 0.65 || share > 0.95) {
-					t.Errorf("%s noise, paired %v, %d values: %.3f with the smallest difference are seen", name, paired, n, share)
+					t.Errorf("%s noise, sampling %v, %d values: %.3f with the smallest difference are seen", name, how, n, share)
 				}
 			}
 		}
@@ -119,7 +133,7 @@ func TestRatioCovers(t *testing.T) {
 
 func TestSmallestPercent(t *testing.T) {
 	for share, want := range map[float64]string{0.0234: "2.3 %", 0.000234: "0.023 %", 0.12: "12 %", 3.1: "310 %"} {
-		if got := (Ratio{Smallest: share}).SmallestPercent(); got != want {
+		if got := percentOf(share); got != want {
 			t.Errorf("%v is %q, want %q", share, got, want)
 		}
 	}

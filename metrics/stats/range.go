@@ -6,13 +6,41 @@ import (
 	"slices"
 	"sort"
 
-	statistics "gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// RangeTest says whether the mean of a quantity is in a range, of which one end may be
-// infinite. Of ratios, the values are logarithms, one of each round in which both
-// configurations were measured.
+// Outcome is what a comparison shows of a range.
+type Outcome int
+
+// The outcomes of a comparison with a range.
+const (
+	Undecided Outcome = iota
+	Inside
+	Below
+	Above
+)
+
+// Words are what a use calls the outcomes.
+type Words[T ~string] struct{ Inside, Below, Above, Undecided T }
+
+// Of returns the word of an outcome.
+func (w Words[T]) Of(o Outcome) T { return []T{w.Undecided, w.Inside, w.Below, w.Above}[o] }
+
+// Between returns the outcome of a mean that is surely between low and high.
+func Between(low, high, from, to float64) Outcome {
+	switch {
+	case from <= low && high <= to:
+		return Inside
+	case high < from:
+		return Below
+	case low > to:
+		return Above
+	}
+	return Undecided
+}
+
+// RangeTest says whether the mean of a comparison is in a range, of which one end may be
+// infinite.
 //
 // A claim that holds and one that does not are two hypotheses, and either must be shown.
 // That the mean is inside is shown by two one-sided tests, one for each end (Schuirmann, A
@@ -21,61 +49,42 @@ import (
 // range. That it is outside of a range with two ends is shown by a two-sided test: at 5 %,
 // the 95 % interval is wholly outside. Of one end, both tests are one-sided.
 type RangeTest struct {
-	Mean          float64
-	Low, High     float64 // 95 % interval
-	Low90, High90 float64
-	Inside        float64 // p value of a mean that is not inside: if it is small, the mean is inside
-	Outside       float64 // p value of a mean that is inside: if it is small, the mean is outside
+	Comparison
+	Inside  float64 // p value of a mean that is not inside: if it is small, the mean is inside
+	Outside float64 // p value of a mean that is inside: if it is small, the mean is outside
 
-	estimate
-	from, to  float64 // the range
-	deviation float64 // of one value
+	from, to float64 // the range
 }
 
-// Interval is the interval of another confidence.
-func (t RangeTest) Interval(confidence float64) (low, high float64) {
-	return t.estimate.interval(confidence)
-}
-
-// InRange tests whether the mean of values is from one end to another, which may be
-// infinite. ok is false with fewer than RatioTrials values; only Mean is then set.
-func InRange(values []float64, from, to float64) (t RangeTest, ok bool) {
-	if len(values) == 0 {
-		return RangeTest{}, false
+// In tests whether the mean is from one end to another. Without an interval, nothing is
+// shown.
+func (c Comparison) In(from, to float64) RangeTest {
+	t := RangeTest{c, 1, 1, from, to}
+	switch {
+	case !c.Known:
+	case c.deviation > 0:
+		above := func(x float64) float64 { return estimate{-c.mean, c.standardError, c.freedom}.below(-x) }
+		t.Inside = max(above(from), c.below(to))
+		t.Outside = min(1, t.sides()*min(c.below(from), above(to)))
+	case from <= c.mean && c.mean <= to:
+		t.Inside = 0
+	default:
+		t.Outside = 0
 	}
-	e := meanOf(values)
-	return e.inRange(len(values), e.standardError*math.Sqrt(float64(len(values))), from, to)
+	return t
 }
 
-// RatioInRange is InRange of the logarithm of b over a, for samples that were not measured
-// in pairs (Welch, as in RatioOf). RoundsNeeded of it is the number of values of each. The
-// values must be above 0, and neither sample empty.
-func RatioInRange(a, b []float64, from, to float64) (t RangeTest, ok bool) {
-	logA, logB := logs(a), logs(b)
-	deviation := math.Sqrt(statistics.Variance(logA, nil) + statistics.Variance(logB, nil))
-	return welch(logA, logB).inRange(min(len(a), len(b)), deviation, from, to)
-}
-
-// inRange tests the mean of n values, or the difference of the means of two samples of at
-// least n. deviation is that of one value, or of the difference of two.
-func (e estimate) inRange(n int, deviation, from, to float64) (t RangeTest, ok bool) {
-	t = RangeTest{Mean: e.mean, Inside: 1, Outside: 1, estimate: e, from: from, to: to}
-	if n < RatioTrials {
-		return t, false
+// Outcome returns what is shown at a level of alpha.
+func (t RangeTest) Outcome(alpha float64) Outcome {
+	switch {
+	case t.Inside <= alpha:
+		return Inside
+	case t.Outside > alpha:
+		return Undecided
+	case t.mean < t.from:
+		return Below
 	}
-	t.Low, t.High = e.interval(0.95)
-	t.Low90, t.High90 = e.interval(0.9)
-	t.deviation = deviation
-	if t.deviation == 0 {
-		if t.Outside = 0; from <= t.Mean && t.Mean <= to {
-			t.Inside, t.Outside = 0, 1
-		}
-		return t, true
-	}
-	above := func(x float64) float64 { return estimate{-e.mean, e.standardError, e.freedom}.below(-x) }
-	t.Inside = max(above(from), e.below(to))
-	t.Outside = min(1, t.sides()*min(e.below(from), above(to)))
-	return t, true
+	return Above
 }
 
 // sides is the number of ends of the range beyond which the mean may be.
@@ -143,8 +152,8 @@ func RoundsNeeded(tests []RangeTest, inside, outside float64) int {
 		within, beyond := student.quantile(1-inside), map[float64]float64{1: student.quantile(1 - alpha), 2: student.quantile(1 - alpha/2)}
 		held, failed := 1.0, 0.0 // bounds of the probabilities of all and of any
 		for _, t := range tests {
-			held += t.shown(n, t.Mean-t.from, within) + t.shown(n, t.to-t.Mean, within) - 2
-			failed = max(failed, t.shown(n, max(t.from-t.Mean, t.Mean-t.to), beyond[t.sides()]))
+			held += t.shown(n, t.mean-t.from, within) + t.shown(n, t.to-t.mean, within) - 2
+			failed = max(failed, t.shown(n, max(t.from-t.mean, t.mean-t.to), beyond[t.sides()]))
 		}
 		return max(held, failed) >= power
 	}
