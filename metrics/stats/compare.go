@@ -166,42 +166,23 @@ func welch(a, b []float64) estimate {
 
 func (e estimate) student() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: e.freedom} }
 
-// quantile is that of student, 0 < p < 1. Its search takes some microseconds. Tests of the
-// same number of values have the same quantiles, so those of whole degrees of freedom are
-// kept.
+// quantile returns Student's quantile, 0 < p < 1. Its search takes some microseconds. Tests
+// of the same number of values have the same quantiles, so those of whole degrees of freedom
+// are kept.
 func (e estimate) quantile(p float64) float64 {
 	if e.freedom != math.Trunc(e.freedom) {
 		return e.student().Quantile(p)
 	}
-	return quantiles.of(quantileKey{e.freedom, p})
-}
-
-// quantiles are those that were computed last.
-var quantiles = quantileTable{most: 1 << 12}
-
-type quantileKey struct{ freedom, p float64 }
-
-// quantileTable has at most a number of Student's quantiles.
-type quantileTable struct {
-	most  int
-	mu    sync.Mutex
-	known map[quantileKey]float64
-}
-
-func (t *quantileTable) of(k quantileKey) float64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	q, ok := t.known[k]
-	if ok {
-		return q
+	key := [2]float64{e.freedom, p}
+	q, known := quantiles.Load(key)
+	if !known {
+		q, _ = quantiles.LoadOrStore(key, e.student().Quantile(p))
 	}
-	if len(t.known) >= t.most || t.known == nil {
-		t.known = make(map[quantileKey]float64)
-	}
-	q = estimate{freedom: k.freedom}.student().Quantile(k.p)
-	t.known[k] = q
-	return q
+	return q.(float64)
 }
+
+// quantiles are those that were computed, by degrees of freedom and p.
+var quantiles sync.Map
 
 // interval is the interval of a confidence.
 func (e estimate) interval(confidence float64) (low, high float64) {
