@@ -1,4 +1,4 @@
-// Package plots draws a run's or a sweep's folder: figures as PNG, SVG and PDF, and one
+// Package plots draws a run's or a sweep's folder: figures as PNG and PDF, and one
 // HTML report.
 //
 // folder reads the folder, chart makes figures of it, figure draws them, report makes
@@ -31,7 +31,7 @@ type Page struct {
 // Pages are the rows of a program. The first one that fits a sweep makes its files.
 type Pages []Page
 
-// Draw writes the figures, as PNG, SVG and PDF, and report.html of a run's or a sweep's
+// Draw writes the figures, as PNG and PDF, and report.html of a run's or a sweep's
 // folder into the folder itself, or the files of a page that fits it, and returns the names
 // of the files. A sweep need not have ended.
 func (p Pages) Draw(dir string) ([]string, error) {
@@ -138,7 +138,7 @@ func (d Drawing) Write(out string) (files []string, err error) {
 		return nil
 	}
 	for _, f := range d.figures {
-		if err := errors.Join(save(f.Name+".png", f.PNG), save(f.Name+".svg", f.SVG), save(f.Name+".pdf", f.PDF)); err != nil {
+		if err := errors.Join(save(f.Name+".png", f.PNG), save(f.Name+".pdf", f.PDF)); err != nil {
 			return files, err
 		}
 	}

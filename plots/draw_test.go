@@ -18,7 +18,7 @@ func TestDrawOfASweep(t *testing.T) {
 	for _, file := range files {
 		names = append(names, filepath.Base(file))
 	}
-	if want := []string{"throughput_scaling.png", "throughput_scaling.svg", "throughput_scaling.pdf", "report.html"}; !slices.Equal(names, want) {
+	if want := []string{"throughput_scaling.png", "throughput_scaling.pdf", "report.html"}; !slices.Equal(names, want) {
 		t.Errorf("Draw wrote %v, want %v", names, want)
 	}
 	checkPNG(t, filepath.Join(dir, "throughput_scaling.png"))

@@ -19,12 +19,11 @@ func TestDrawWritesEveryFigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 3*5 + 1; len(files) != want {
+	if want := 2*5 + 1; len(files) != want {
 		t.Errorf("Draw wrote %d files, want %d: %v", len(files), want, files)
 	}
 	for _, name := range []string{"throughput", "latency", "cpu", "memory", "network"} {
 		checkPNG(t, filepath.Join(dir, name+".png"))
-		checkXML(t, filepath.Join(dir, name+".svg"))
 		checkPDF(t, filepath.Join(dir, name+".pdf"))
 	}
 	checkXML(t, filepath.Join(dir, "report.html"))
@@ -108,12 +107,11 @@ func TestDrawMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files, err := d.Write(root); len(files) != 3 || err != nil {
-		t.Errorf("%v were written, %v: want three files", files, err)
+	if files, err := d.Write(root); len(files) != 2 || err != nil {
+		t.Errorf("%v were written, %v: want two files", files, err)
 	}
 	if len(d.Notes) != 1 || d.Notes[0] != "left out run8-2: INVALID(misses in the window, node5)" {
 		t.Errorf("notes %q, want run8-2 left out with its reason", d.Notes)
 	}
 	checkPNG(t, filepath.Join(root, "throughput_scaling.png"))
-	checkXML(t, filepath.Join(root, "throughput_scaling.svg"))
 }

@@ -117,7 +117,7 @@ func TestQuickStudy(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	for _, file := range []string{"study.md", "report.html", "trials.csv", "summary.txt", "claim_quick_twice.svg"} {
+	for _, file := range []string{"study.md", "report.html", "summary.txt", "claim_quick_twice.png"} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 			t.Error(err)
 		}

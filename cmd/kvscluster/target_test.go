@@ -143,7 +143,7 @@ func TestTargetsElsewhere(t *testing.T) {
 				t.Errorf("no %q in\n%s", want, said)
 			}
 		}
-		if _, err := os.Stat(filepath.Join(out, "latest", "scaling_target.svg")); err != nil {
+		if _, err := os.Stat(filepath.Join(out, "latest", "scaling_target.png")); err != nil {
 			t.Error(err)
 		}
 	})

@@ -49,7 +49,7 @@ func TestSearchSLO(t *testing.T) {
 	if peak := trials[0].OpsPerS; trials[0].OfferedOpsPerS != 0 || math.Abs(trials[3].OfferedOpsPerS/(peak/2)-1) > 0.05 {
 		t.Errorf("the first rate is %v, want half of the peak %v", trials[3].OfferedOpsPerS, peak)
 	}
-	tr.read(t, "latency_throughput.svg")
+	tr.read(t, "latency_throughput.png")
 }
 
 // A curve that is cut off goes on where it was, and its table has a row for each rate.
@@ -97,8 +97,8 @@ VALID.*:\s+knee\s+at\s+7.[0-9]+\s+ops/s,\s+the\s+highest\s+throughput\s+over\s+m
 			t.Errorf("more than 80 columns: %s", line)
 		}
 	}
-	if svg := tr.read(t, "latency_throughput.svg"); !strings.Contains(svg, "knee at ") {
-		t.Error("the figure does not say where the knee is")
+	if page := tr.read(t, "report.html"); !strings.Contains(page, "knee at ") {
+		t.Error("the report does not say where the knee is")
 	}
 }
 

@@ -88,7 +88,7 @@ func (s Sweep) Files(done []metrics.Trial, ended bool) map[string]any {
 	if ended {
 		return map[string]any{"summary.txt": []byte(s.benchmarks(done))}
 	}
-	return map[string]any{metrics.TrialsFile: done, "trials.csv": []byte(table(s.Plan.Knobs, done))}
+	return map[string]any{metrics.TrialsFile: done}
 }
 
 const knobForm = "the form is name=value,value, as in batch=1024,8192"

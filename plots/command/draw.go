@@ -9,7 +9,7 @@ import (
 
 // What kvsplot draws without a command, of one folder and of several.
 const (
-	oneUsage = `One run folder: its figures (PNG, SVG, PDF) and report.html go into the folder
+	oneUsage = `One run folder: its figures (PNG, PDF) and report.html go into the folder
 itself, or into DIR, and its table is printed.
 A sweep's folder (of --sweep or --trials): the figures and the report of all its
 trials. The sweep need not have ended.
