@@ -4,7 +4,7 @@ package metrics
 type Config struct {
 	Schema  int         `json:"schema"` // as in Run, for the whole file
 	Args    []string    `json:"args"`
-	Flags   FlagValues  `json:"flags"`        // every flag's final value, by name
+	Flags   Settings    `json:"flags"`        // every flag's final value, by name
 	Classes FlagClasses `json:"flag_classes"` // of Flags
 	Host    Host        `json:"host"`
 	Binary  string      `json:"binary_sha256"`

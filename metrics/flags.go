@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
-	"time"
 )
 
 // FlagClass says what a program's flag is about.
@@ -49,48 +47,14 @@ func (c *Config) ClassOf(flag string) FlagClass {
 	return cmp.Or(c.Classes.Of[flag], OtherFlag)
 }
 
-// FlagValues are the values of flags by name.
-type FlagValues map[string]string
-
-// RivalValue is the key of what a program lacks and that of extra/rivals has. It is no flag.
-const RivalValue = "extra/rivals"
-
-// Is reports whether a flag is set.
-func (v FlagValues) Is(flag string) bool { return v[flag] == "true" }
-
-// SavesBytes reports whether replies leave out values that the client has: -dedup, -cache.
-func (v FlagValues) SavesBytes() bool { return v.Is("dedup") || v.Caches() }
-
-// Caches reports whether the client has a cache.
-func (v FlagValues) Caches() bool { return v["cache"] != "" && v["cache"] != "0" }
-
-// Number is a flag's value; 0 without one.
-func (v FlagValues) Number(flag string) uint64 {
-	n, _ := strconv.ParseUint(v[flag], 10, 64)
-	return n
-}
-
-// Length is a length in the form of the client's flags: a number of seconds, or a duration
-// with its unit. It is negative for anything else.
-func (v FlagValues) Length(flag string) time.Duration {
-	for _, text := range []string{v[flag] + "s", v[flag]} {
-		if d, err := time.ParseDuration(text); err == nil {
-			return d
-		}
-	}
-	return -1
-}
-
-// Setting is the value of a flag on the first node of a role; "" where it is not known.
-func (r Run) Setting(role Role, flag string) string {
+// Settings returns the settings of the first node of a role that reported them; nil without
+// one.
+func (r Run) Settings(role Role) Settings {
 	if config := r.Config(role); config != nil {
-		return config.Flags[flag]
+		return config.Flags
 	}
-	return ""
+	return nil
 }
-
-// EngineFlag is the servers' flag that says where keys live.
-const EngineFlag = "engine"
 
 // DefaultModel is the servers' execution model without -model.
 const DefaultModel = "conn"
@@ -100,5 +64,5 @@ func (r Run) Model() string {
 	if r.Store != nil || r.Config(Server) == nil {
 		return ""
 	}
-	return r.Setting(Server, "model")
+	return r.Settings(Server).Model()
 }

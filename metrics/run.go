@@ -22,7 +22,7 @@ type Run struct {
 	ServerCommit  string       `json:"server_commit,omitempty"` // of the servers' program, where it is another one
 	Seed          uint64       `json:"seed"`
 	Choice        string       `json:"choice,omitempty"`    // selects the workers whose operations the verdict draws again, in hex; no node knew it
-	Workload      FlagValues   `json:"workload"`            // the client flags of the classes work and shape, by flag name
+	Workload      Settings     `json:"workload"`            // the client flags of the classes work and shape, by flag name
 	Lab           *Lab         `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
 	Preflight     *Preflight   `json:"preflight,omitempty"` // nil when the run ended before it
 	Nodes         []RunNode    `json:"nodes"`
@@ -59,7 +59,7 @@ type Run struct {
 
 	// Asked are the final flags of each role, by name, as the launcher resolved them before
 	// any process started, with a default of -batch that it lowered.
-	Asked map[Role]FlagValues `json:"asked,omitempty"`
+	Asked map[Role]Settings `json:"asked,omitempty"`
 
 	Window *WindowLength       `json:"window,omitempty"`  // how it came to its length; nil of a run that ended before it
 	Drift  *stats.Stationarity `json:"drift,omitempty"`   // of the clients' seconds in the window; nil of fewer than 4
@@ -176,26 +176,20 @@ func (r *Run) SetWorkload() {
 	if config == nil {
 		return
 	}
-	r.Seed, r.Workload = config.Flags.Number("seed"), make(FlagValues)
+	r.Seed, r.Workload = config.Flags.Seed(), make(Settings)
 	for _, flag := range config.FlagsOf(WorkFlag, ShapeFlag) {
 		r.Workload[flag] = config.Flags[flag]
 	}
 }
 
-// Number returns a whole number of the workload's flags, such as workers; 0 where it is
-// not known.
-func (r Run) Number(flag string) int {
-	return int(r.Workload.Number(flag))
-}
-
 // Injected reports whether a server's speed was faulty on purpose.
 func (r Run) Injected() bool {
-	return slices.ContainsFunc(r.Nodes, func(n RunNode) bool { return n.Role == Server && n.Config != nil && n.Config.Flags["inject"] != "" })
+	return slices.ContainsFunc(r.Nodes, func(n RunNode) bool { return n.Role == Server && n.Config != nil && n.Config.Flags.Inject() != "" })
 }
 
 // Encrypted reports whether calls were encrypted. Such runs are a separate class.
 func (r Run) Encrypted() bool {
-	return r.Workload.Is("tls")
+	return r.Workload.TLS()
 }
 
 // InRole returns the nodes of a role, in the run's order.

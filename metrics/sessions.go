@@ -14,8 +14,8 @@ type Protocol struct {
 }
 
 // ProtocolOf is the protocol that a client's flags ask for.
-func ProtocolOf(v FlagValues) Protocol {
-	return Protocol{Codec: v["codec"], CRC: v.Is("crc"), Dedup: v.SavesBytes(), Retry: v.Is("retry"), Cache: v.Caches(), TLS: v.Is("tls")}
+func ProtocolOf(v Settings) Protocol {
+	return Protocol{Codec: v.Codec(), CRC: v.CRC(), Dedup: v.SavesBytes(), Retry: v.Retry(), Cache: v.Caches(), TLS: v.TLS()}
 }
 
 // String lists the protocol's flags: "-codec binary -crc".

@@ -15,7 +15,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		Ended:        run.Ended,
 		Servers:      run.Count(Server),
 		Clients:      run.Count(Client),
-		Workers:      run.Number("workers"),
+		Workers:      run.Workload.Workers(),
 		Ops:          run.Ops,
 		WindowS:      run.WindowS,
 		OpsPerS:      run.OpsPerS,

@@ -180,6 +180,6 @@ func (f *File) Limit(set func(limits string) error) error {
 }
 
 // Check returns an error if a client with these flags does not do the file's work.
-func (f *File) Check(flags metrics.FlagValues) error {
+func (f *File) Check(flags metrics.Settings) error {
 	return (&compare.Scale{File: f.Path, Work: f.Work.Work}).Check(flags)
 }

@@ -110,7 +110,7 @@ func TestMetrics(t *testing.T) {
 // Words with the characters that the format escapes come through.
 func TestOpenMetricsEscapes(t *testing.T) {
 	var result table.Table
-	result.Add("", metrics.Run{ID: "a\"b\\c\nd", Workload: metrics.FlagValues{"value-size": "128"}})
+	result.Add("", metrics.Run{ID: "a\"b\\c\nd", Workload: metrics.Settings{"value-size": "128"}})
 	var text bytes.Buffer
 	if err := writeOpenMetrics(&text, result, table.Table{}); err != nil {
 		t.Fatal(err)

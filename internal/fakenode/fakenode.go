@@ -56,8 +56,8 @@ func settings(args []string) {
 
 // flagsOf returns the final flags of a command line. The work is what account invents,
 // whatever is typed.
-func flagsOf(args []string) metrics.FlagValues {
-	flags := metrics.FlagValues{
+func flagsOf(args []string) metrics.Settings {
+	flags := metrics.Settings{
 		"workload": workload.YCSBB, "seed": fmt.Sprint(seed), "arrivals": workload.Poisson, "theta": "0.99", "secs": "100", "warmup": "0", "engine": "syncmap", "batch": fmt.Sprint(batch),
 		"value-size": "128", "workers": "1", "call-timeout": "60", "sample-every": "0",
 	}

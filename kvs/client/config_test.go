@@ -292,7 +292,7 @@ func TestRival(t *testing.T) {
 	if status := program.Main([]string{"-settings", "-target", "etcd"}, strings.NewReader(""), &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d, %s", status, &stderr)
 	}
-	var values metrics.FlagValues
+	var values metrics.Settings
 	if err := json.Unmarshal([]byte(stdout.String()), &values); err != nil || !strings.Contains(values[metrics.RivalValue], "etcd") {
 		t.Errorf("settings %v, %v; want what the program lacks", values, err)
 	}

@@ -75,7 +75,7 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 				run.Nodes[i].Config.Host.Hostname = "laptop"
 			}
 		}),
-		"cache": one(func(run *metrics.Run) { run.Workload = metrics.FlagValues{"cache": "all"} }),
+		"cache": one(func(run *metrics.Run) { run.Workload = metrics.Settings{"cache": "all"} }),
 		"invalid": one(func(run *metrics.Run) {
 			run.Verdict = metrics.Verdict{Reason: "the client verified 951 gets of server node1, which applied 950 for it: the client counted some before they were done (when sent, or dropped on the way)", Node: "node2"}
 		}),

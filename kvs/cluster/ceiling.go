@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"kvlab/kvs/cluster/plan"
@@ -149,8 +148,8 @@ func overlaid(p plan.Plan, o experiment.Overlay, preflight *metrics.Preflight) (
 	if o.Impossible != nil {
 		return p, o.Impossible
 	}
-	p.ServerArgs = append(without(p.ServerArgs, o.Server.Drop...), o.Server.Add...)
-	p.ClientArgs = append(without(p.ClientArgs, o.Client.Drop...), o.Client.Add...)
+	p.ServerArgs = append(plan.Without(p.ServerArgs, o.Server.Drop...), o.Server.Add...)
+	p.ClientArgs = append(plan.Without(p.ClientArgs, o.Client.Drop...), o.Client.Add...)
 	p.RestartAt = 0
 	if o.NoServers {
 		isServer := func(p plan.Place) bool { return p.Role == metrics.Server }
@@ -173,45 +172,4 @@ func fits(bytes uint64, preflight *metrics.Preflight) error {
 		}
 	}
 	return nil
-}
-
-// valueOf returns the last value of a flag in a command line; "" without it.
-func valueOf(args []string, flag string) (value string) {
-	for i, arg := range args {
-		name, joined, ok := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		switch {
-		case !strings.HasPrefix(arg, "-") || name != flag:
-		case ok:
-			value = joined
-		case i+1 < len(args):
-			value = args[i+1]
-		}
-	}
-	return value
-}
-
-// without returns a command line without some flags and their values.
-func without(args []string, flags ...string) []string {
-	_, rest := part(args, flags...)
-	return rest
-}
-
-// switches are flags of the launcher that have no value, of those that part takes.
-var switches = []string{"local", "slurm", "v", "quick"}
-
-// part parts a command line into some flags, with their values, and the rest.
-func part(args []string, flags ...string) (those, rest []string) {
-	for i := 0; i < len(args); i++ {
-		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if !strings.HasPrefix(args[i], "-") || !slices.Contains(flags, name) {
-			rest = append(rest, args[i])
-			continue
-		}
-		those = append(those, args[i])
-		if !joined && !slices.Contains(switches, name) && i+1 < len(args) {
-			i++
-			those = append(those, args[i])
-		}
-	}
-	return those, rest
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -147,16 +146,6 @@ func TestNoCeiling(t *testing.T) {
 	}
 }
 
-func TestWithout(t *testing.T) {
-	args := []string{"-rate", "5k", "word", "--rate=5k", "-rate=5", "-secs", "-1", "-linearizable", "rate"}
-	if got, want := without(args, "rate", "secs"), []string{"word", "-linearizable", "rate"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("without = %q, want %q", got, want)
-	}
-	if got := without([]string{"-rate"}, "rate"); len(got) != 0 {
-		t.Errorf("a flag without its value: %q", got)
-	}
-}
-
 // The stores of the clients in process must leave half of a machine's free memory.
 func TestInprocPlanFitsMemory(t *testing.T) {
 	plan := plan.Plan{Places: []plan.Place{
@@ -166,7 +155,7 @@ func TestInprocPlanFitsMemory(t *testing.T) {
 		facts := &metrics.Facts{Host: metrics.Host{MemoryAvailableBytes: free}}
 		return &metrics.Preflight{Machines: []metrics.Machine{{Nodes: []string{"m", "m", "m"}, Roles: []metrics.Role{metrics.Server, metrics.Client, metrics.Client}, Facts: facts}}}
 	}
-	inProcess := experiment.CeilingsOf(map[metrics.Role]metrics.FlagValues{
+	inProcess := experiment.CeilingsOf(map[metrics.Role]metrics.Settings{
 		metrics.Server: {"engine": "slab"}, metrics.Client: {"records": "2001", "value-size": "800"},
 	}, 2)[1]
 	got, err := overlaid(plan, inProcess, machine(4_004_000)) // 2 clients x 1001 records x (800 + 200) bytes, twice

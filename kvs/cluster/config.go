@@ -50,7 +50,7 @@ type Config struct {
 
 	// Accept returns an error if a client with these settings does not do what the command
 	// line asks for; nil accepts all.
-	Accept func(client metrics.FlagValues) error
+	Accept func(client metrics.Settings) error
 	// Work does what the command line asks for in place of a run; nil makes a run.
 	Work func(site Site, w io.Writer) error
 

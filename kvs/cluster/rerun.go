@@ -82,11 +82,11 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 	}
 	r.record = metrics.Rerun{Of: begun.ID, Command: begun.Command}
 	words, _ := asFlags(args, l.Extras.Kinds) // parseArgs has returned its error
-	_, given := part(words, "rerun", "times", "margin")
+	_, given := plan.Part(words, "rerun", "times", "margin")
 	if times > 0 {
 		given = append(given, "--trials", strconv.Itoa(times))
 	}
-	r.record.Left, args = part(fixed(begun), left...)
+	r.record.Left, args = plan.Part(fixed(begun), left...)
 	r.record.Given = given
 	args = append(args, given...)
 	if cfg, err = l.parseArgs(args, io.Discard); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,13 +27,13 @@ type configuration struct {
 	cfg      Config
 	plan     plan.Plan
 	programs plan.Programs
-	settings map[metrics.Role]metrics.FlagValues // of the programs, final
-	password string                              // of the foreign store
-	open     string                              // a warning about who can use the foreign store; "" for none
-	runs     bool                                // the foreign store is there before a trial, and after it
-	commit   string                              // of the programs
-	changed  []string                            // files of the checkout that differ from commit
-	server   string                              // commit of the servers' program, where it is another one
+	settings map[metrics.Role]metrics.Settings // of the programs, final
+	password string                            // of the foreign store
+	open     string                            // a warning about who can use the foreign store; "" for none
+	runs     bool                              // the foreign store is there before a trial, and after it
+	commit   string                            // of the programs
+	changed  []string                          // files of the checkout that differ from commit
+	server   string                            // commit of the servers' program, where it is another one
 }
 
 // warning says who can use a store that is open; "" where only this machine's processes can.
@@ -62,7 +61,7 @@ func (at configuration) expected() time.Duration {
 // length estimates how long a trial takes without ceilings.
 func (at configuration) length() time.Duration {
 	client := at.settings[metrics.Client]
-	return setupTime + max(client.Length("warmup"), 0) + max(client.Length("secs"), 0)
+	return setupTime + max(client.WarmUp(), 0) + max(client.Secs(), 0)
 }
 
 // resolver turns an experiment's specs into configurations on the nodes.
@@ -133,13 +132,13 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		at.settings, err = at.programs.Check(ctx, at.plan)
 	}
-	if rival := cmp.Or(at.settings[metrics.Server][metrics.RivalValue], at.settings[metrics.Client][metrics.RivalValue]); rival != "" && err == nil {
+	if rival := cmp.Or(at.settings[metrics.Server].Rival(), at.settings[metrics.Client].Rival()); rival != "" && err == nil {
 		err = r.buildRivals(ctx, &at, rival, from)
 	}
 	if err == nil && at.plan.RestartAt > 0 {
 		err = cmp.Or(at.plan.CheckRestart(at.settings), verdict.CheckRestart(at.settings[metrics.Client]))
 	}
-	if files := at.plan.RestartAt > 0 || at.settings[metrics.Server].Is("reopen"); files && at.cfg.Contain != nil && err == nil {
+	if files := at.plan.RestartAt > 0 || at.settings[metrics.Server].Reopen(); files && at.cfg.Contain != nil && err == nil {
 		err = errors.New("--contain: a contained server's files end with it: leave -reopen and --restart-at out")
 	}
 	if grade := at.cfg.Grade; err == nil && grade != nil {
@@ -194,7 +193,7 @@ func (r *resolver) stranger(at *configuration) remote.Stranger {
 // aim completes a configuration with a foreign target: a store that runs has a server for
 // each of its addresses, and a file becomes its inline form, with its program built.
 func (r *resolver) aim(ctx context.Context, at *configuration) error {
-	text := cmp.Or(valueOf(at.cfg.ServerArgs, targetFlag), valueOf(at.cfg.ClientArgs, targetFlag))
+	text := cmp.Or(plan.ValueOf(at.cfg.ServerArgs, targetFlag), plan.ValueOf(at.cfg.ClientArgs, targetFlag))
 	var t target.Target
 	if text == "" {
 		return nil
@@ -217,7 +216,7 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 			return err
 		}
 		if found.Router != "" && !plan.HasFlag(at.cfg.ClientArgs, "router") {
-			at.cfg.ClientArgs = append(slices.Clone(at.cfg.ClientArgs), "-router="+found.Router)
+			at.cfg.ClientArgs = plan.With(at.cfg.ClientArgs, "router", found.Router)
 		}
 		t, n = t.At(found.Servers), len(found.Servers)
 		if at.cfg.Contain != nil {
@@ -243,7 +242,7 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 		t = t.Built(path)
 	}
 	for _, args := range []*[]string{&at.cfg.ServerArgs, &at.cfg.ClientArgs} {
-		*args = append(without(*args, targetFlag), "-"+targetFlag+"="+t.String())
+		*args = plan.With(*args, targetFlag, t.String())
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
@@ -40,7 +41,7 @@ func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error)
 	} else if err != nil {
 		return cfg, nil, fmt.Errorf("--resume: %w", err)
 	}
-	rest := without(args, "resume", "v")
+	rest := plan.Without(args, "resume", "v")
 	if len(rest) == 0 && len(begun.Command) > 0 {
 		rest = begun.Command[1:]
 	}

@@ -86,7 +86,7 @@ func (s *series) announce(ctx context.Context, done []metrics.Trial) {
 			if err != nil {
 				return // measure reports it
 			}
-			secs := at.settings[metrics.Client].Length("secs")
+			secs := at.settings[metrics.Client].Secs()
 			longest = max(longest, at.expected()-secs+sharedWindow(done, secs))
 		}
 		trials, all = trials+len(group), all+longest
@@ -196,8 +196,8 @@ func (s *series) measure(ctx context.Context, done []metrics.Trial, group experi
 			return done, err
 		}
 		t := job{configuration: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder())), stderr: s.launcher.progress, first: len(done) == 0}
-		t.window = sharedWindow(done, at.settings[metrics.Client].Length("secs"))
-		t.batch = metrics.SharedBatch(done, at.settings[metrics.Client].Number("batch"))
+		t.window = sharedWindow(done, at.settings[metrics.Client].Secs())
+		t.batch = metrics.SharedBatch(done, at.settings[metrics.Client].Batch())
 		if len(trials) == 0 {
 			t.show = s.launcher.progress.show
 			s.launcher.progress.begin(p.Number, p.Of, p.Told, at.expected())
@@ -224,7 +224,7 @@ func (s *series) measure(ctx context.Context, done []metrics.Trial, group experi
 			fmt.Fprintln(s.launcher.Stdout, line)
 		}
 		done = metrics.Insert(done, trial)
-		fitted = fitted || sharedWindow(done, trials[i].settings[metrics.Client].Length("secs")) > trials[i].window
+		fitted = fitted || sharedWindow(done, trials[i].settings[metrics.Client].Secs()) > trials[i].window
 	}
 	if fitted {
 		s.announce(ctx, done)

@@ -104,14 +104,14 @@ func (s Site) Hosts(ctx context.Context) (hosts []metrics.Host, err error) {
 // lengthOf estimates how long a trial takes with some launcher flags.
 func (l *Launcher) lengthOf(args string, cfg Config, remote bool) time.Duration {
 	spec, _, _ := applyVariant(args, cfg.Spec, l.flags) // resolve returns its error
-	client := make(metrics.FlagValues)
+	client := make(metrics.Settings)
 	for _, f := range l.flags[metrics.Client] {
-		client[f.Name] = cmp.Or(valueOf(spec.ClientArgs, f.Name), f.Default)
+		client[f.Name] = cmp.Or(plan.ValueOf(spec.ClientArgs, f.Name), f.Default)
 	}
 	if spec.Secs > 0 {
 		client["secs"] = fmt.Sprint(spec.Secs)
 	}
-	length := configuration{settings: map[metrics.Role]metrics.FlagValues{metrics.Client: client}}.length()
+	length := configuration{settings: map[metrics.Role]metrics.Settings{metrics.Client: client}}.length()
 	if !remote {
 		length += localSetup - setupTime
 	}

@@ -44,7 +44,7 @@ type job struct {
 func (j *job) keepApart() {
 	if client := j.settings[metrics.Client]; j.runs && verdict.Inserts(client) {
 		word := fmt.Sprintf("%s%05x-", client["key-prefix"], rand.Uint32N(1<<20))
-		j.plan.ClientArgs = append(without(j.plan.ClientArgs, "key-prefix"), "-key-prefix="+word)
+		j.plan.ClientArgs = plan.With(j.plan.ClientArgs, "key-prefix", word)
 		client, j.settings = maps.Clone(client), maps.Clone(j.settings)
 		client["key-prefix"], j.settings[metrics.Client] = word, client
 	}
@@ -138,7 +138,7 @@ func (l *Launcher) runner(at configuration) *remote.Runner {
 	r := remote.New(remote.Programs{SSH: l.SSH, SSHConfig: at.cfg.SSHConfig, Srun: l.Slurm.Srun}, at.programs)
 	if at.plan.Contain != nil {
 		var write []string
-		if dir := at.settings[metrics.Server]["dir"]; filepath.IsAbs(dir) {
+		if dir := at.settings[metrics.Server].Dir(); filepath.IsAbs(dir) {
 			write = []string{dir}
 		}
 		r.Contain(at.plan.Contain, write, at.plan.Hosted)
@@ -215,7 +215,7 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 func fitTogether(variants []configuration) error {
 	var targets [2]target.Target
 	for i, at := range variants {
-		_ = targets[i].Set(cmp.Or(valueOf(at.plan.ServerArgs, targetFlag), "own")) // aim has read it
+		_ = targets[i].Set(cmp.Or(plan.ValueOf(at.plan.ServerArgs, targetFlag), "own")) // aim has read it
 	}
 	for _, address := range targets[0].Servers {
 		if slices.Contains(targets[1].Servers, address) {
@@ -225,7 +225,7 @@ func fitTogether(variants []configuration) error {
 	var lengths [2][2]time.Duration
 	for i, at := range variants {
 		client := at.settings[metrics.Client]
-		lengths[i] = [2]time.Duration{client.Length("warmup"), client.Length("secs")}
+		lengths[i] = [2]time.Duration{client.WarmUp(), client.Secs()}
 	}
 	if lengths[0] != lengths[1] {
 		return fmt.Errorf("--together: the variants need the same -warmup and -secs: A has %v, B %v", lengths[0], lengths[1])

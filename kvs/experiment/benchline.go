@@ -90,12 +90,12 @@ func benchmarkName(run *metrics.Run, knobs []metrics.Knob) []string {
 		}
 	}
 	for _, flag := range []string{"tls", "dedup"} {
-		if run.Workload.Is(flag) {
+		if run.Workload[flag] == "true" {
 			unlessKnob(flag, "true")
 		}
 	}
 	if run.Workload.Caches() {
-		unlessKnob("cache", run.Workload["cache"])
+		unlessKnob("cache", run.Workload.Cache())
 	}
 	if n := run.Machines(); n < len(run.Nodes) {
 		add("nodes", strconv.Itoa(n))
@@ -112,13 +112,13 @@ func benchmarkName(run *metrics.Run, knobs []metrics.Knob) []string {
 	if run.Store != nil {
 		add("store", run.Store.Title())
 	} else {
-		add(metrics.EngineFlag, cmp.Or(run.Setting(metrics.Server, metrics.EngineFlag), "unknown"))
+		add(metrics.EngineFlag, cmp.Or(run.Settings(metrics.Server).Engine(), "unknown"))
 	}
 	if model := run.Model(); model != "" && model != metrics.DefaultModel {
 		unlessKnob("model", model)
 	}
 	for _, knob := range knobs {
-		value := cmp.Or(run.Setting(metrics.Client, knob.Name), run.Setting(metrics.Server, knob.Name))
+		value := cmp.Or(run.Settings(metrics.Client)[knob.Name], run.Settings(metrics.Server)[knob.Name])
 		if value != "" && knob.Name != metrics.EngineFlag && !slices.Contains(named, knob.Name) {
 			add(knob.Name, value)
 		}

@@ -68,37 +68,37 @@ type change struct{ Drop, Add []string }
 type Ceilings []Overlay
 
 // CeilingsOf returns the ceilings of a run with these settings; none if it is one itself.
-func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceilings {
-	client, engine := settings[metrics.Client], settings[metrics.Server][metrics.EngineFlag]
+func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceilings {
+	client, engine := settings[metrics.Client], settings[metrics.Server].Engine()
 	if engine == nullEngine {
 		return nil
 	}
 	// A closed loop has no rate. It writes no profile, and records no history, which the
 	// null engine would break.
 	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-linearizable=false"}}
-	window := client.Length("secs")
+	window := client.Secs()
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",
 		Server: change{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + nullEngine}},
 		Client: loop, run: window, Judge: verdict.Judge,
 	}
-	if target := client["target"]; target != "" && target != "own" {
+	if !client.Own() {
 		null.Name, null.Client.Add = "null store", append(loop.Add[:1:1], "-engine="+nullEngine)
 		return Ceilings{null}
 	}
 	switch {
 	case client.Caches():
 		null.Impossible = errors.New("with -cache its values would need versions")
-	case client.Is("dedup"):
+	case client.Dedup():
 		null.Impossible = errors.New("with -dedup its one value would be sent once a reply")
 	}
-	records := (client.Number("records") + uint64(servers) - 1) / uint64(servers) // as many as a server has
+	records := (client.Records() + uint64(servers) - 1) / uint64(servers) // as many as a server has
 	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+engine, "-cache=0", "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
 	inProcess := Overlay{
-		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (size.OfRecord(client["value-size"], client["key-size"]) + storeOverhead),
+		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (size.OfRecord(client.ValueSize(), client.KeySize()) + storeOverhead),
 		Client: change{loop.Drop, own}, run: window,
 	}
-	if settings[metrics.Server]["sync"] != "" {
+	if settings[metrics.Server].Sync() != "" {
 		inProcess.Impossible = errors.New("-engine " + engine + " stores on the servers' disks")
 	}
 	wire := Overlay{
@@ -106,7 +106,7 @@ func CeilingsOf(settings map[metrics.Role]metrics.FlagValues, servers int) Ceili
 		Server: change{append(null.Server.Drop[:4:4], "model"), append(null.Server.Add[:1:1], "-repeat")},
 		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, run: window, Impossible: null.Impossible,
 	}
-	if client["batch"] == "auto" {
+	if client.AutoBatch() {
 		wire.Impossible = errors.New("with -batch auto calls have no size of their own")
 	}
 	return Ceilings{null, inProcess, wire}

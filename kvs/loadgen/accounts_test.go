@@ -13,7 +13,7 @@ var classes = metrics.FlagClasses{Of: map[string]metrics.FlagClass{"workers": me
 // accounted adds to a run of generators and services what their processes, and the launcher,
 // tell of a run beside them. It bounds nothing.
 func accounted(run *metrics.Run) {
-	run.Asked = map[metrics.Role]metrics.FlagValues{metrics.Server: {}, metrics.Client: {}}
+	run.Asked = map[metrics.Role]metrics.Settings{metrics.Server: {}, metrics.Client: {}}
 	for i := range run.Nodes {
 		node := &run.Nodes[i]
 		s := node.Summary

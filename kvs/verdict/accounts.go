@@ -26,7 +26,7 @@ func checkAccounts(run *judged) finding {
 	switch clients := run.Clients(); {
 	case run.Audit == nil && !slices.ContainsFunc(run.Nodes, withoutStore):
 		return failed("", "the clients give no account of the final audit")
-	case run.Check == nil && len(clients) > 1 && clients[0].Config.Flags.Is("linearizable"):
+	case run.Check == nil && len(clients) > 1 && clients[0].Config.Flags.Linearizable():
 		return failed("", "-linearizable gives no account of all clients together")
 	}
 	return passed("%s told all that their flags and capabilities imply", format.Plural(len(run.Nodes), "node"))
@@ -60,7 +60,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 	}
 	if what := lacks([]account{
 		{len(s.Workers) == 0, "its workers"},
-		{len(s.Workers) != int(flags.Number("workers")), fmt.Sprintf("all of its %s workers (-workers)", flags["workers"])},
+		{len(s.Workers) != flags.Workers(), fmt.Sprintf("all of its %d workers (-workers)", flags.Workers())},
 		{s.Edges == nil || s.Edges.SlotS <= 0 || len(s.Edges.First) != metrics.EdgeSlots || len(s.Edges.Last) != metrics.EdgeSlots, "when in its window its replies came"},
 		{len(s.Peers) != run.Count(metrics.Server), fmt.Sprintf("its calls to each of %d servers", run.Count(metrics.Server))},
 		{s.Saturation == nil, "the processor time that it used"},
@@ -69,7 +69,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 		{s.Total.Hits > 0 && v.Checked+v.AnyKey+v.Unchecked == 0, "the values that it checked"},
 		{h == nil || h.Start.IsZero() || h.LengthS <= 0, "its seconds in the window, as the launcher hears them"},
 		{(s.Offered != nil) != run.open(), "the operations that it offered (-rate)"},
-		{flags.Is("linearizable") && s.Check == nil, "what it recorded (-linearizable)"},
+		{flags.Linearizable() && s.Check == nil, "what it recorded (-linearizable)"},
 		{run.soaks() && node.Soak == nil, "what it held in the soak"},
 	}); what != "" {
 		return what
@@ -114,7 +114,7 @@ func marked(m *metrics.Marks) bool {
 }
 
 // open reports whether the clients' flags ask for an open loop.
-func (run *judged) open() bool { return run.Workload["rate"] != "" && run.Workload["rate"] != "0" }
+func (run *judged) open() bool { return run.Workload.Open() }
 
 // soaks reports whether the launcher watched the memory of any node.
 func (run *judged) soaks() bool {

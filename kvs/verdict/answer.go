@@ -152,8 +152,8 @@ func BytesOf(run metrics.Run) string {
 	text := fmt.Sprintf("%.1f sent and %.1f received for an operation", sent, received)
 	switch {
 	case run.Workload.Caches():
-		text += fmt.Sprintf("; -cache %s: %s a client", run.Workload["cache"], format.Bytes(run.Summaries(metrics.Client)[0].CacheBytes))
-	case run.Workload.Is("dedup"):
+		text += fmt.Sprintf("; -cache %s: %s a client", run.Workload.Cache(), format.Bytes(run.Summaries(metrics.Client)[0].CacheBytes))
+	case run.Workload.Dedup():
 		text += "; -dedup"
 	}
 	return text

@@ -14,28 +14,28 @@ import (
 // was told, is found; the flags that differ from process to process are not compared.
 func TestAskedFlags(t *testing.T) {
 	for name, test := range map[string]struct {
-		spoil func(run *judged, server, client metrics.FlagValues)
+		spoil func(run *judged, server, client metrics.Settings)
 		want  string
 	}{
-		"nothing":                             {func(*judged, metrics.FlagValues, metrics.FlagValues) {}, ""},
-		"the hosts":                           {func(_ *judged, _, c metrics.FlagValues) { c["hosts"] = "127.0.0.1:4242" }, ""},
-		"half of the workers, and it says so": {func(_ *judged, _, c metrics.FlagValues) { c["workers"] = "1" }, `the client has -workers "1", the launcher asked for "2"`},
-		"another seed, and it says so":        {func(_ *judged, _, c metrics.FlagValues) { c["seed"] = "8" }, `-seed "8", the launcher asked for "7"`},
-		"no -crc":                             {func(_ *judged, _, c metrics.FlagValues) { c["crc"] = "false" }, `-crc "false", the launcher asked for "true"`},
-		"another batch than the lowered one":  {func(_ *judged, _, c metrics.FlagValues) { c["batch"] = "8192" }, `-batch "8192", the launcher asked for "64"`},
-		"a flag that it does not report":      {func(_ *judged, _, c metrics.FlagValues) { delete(c, "verify") }, `-verify "", the launcher asked for "full"`},
-		"half of -secs":                       {func(run *judged, _, _ metrics.FlagValues) { run.Nodes[1].Summary.WindowLengthS = 5 }, "window is 5.000 s long, the launcher asked for 10.000 s"},
-		"a server of another engine":          {func(_ *judged, s, _ metrics.FlagValues) { s["engine"] = "slab" }, `the server has -engine "slab", the launcher asked for "syncmap"`},
-		"a server that keeps its store":       {func(_ *judged, s, _ metrics.FlagValues) { s["reopen"] = "true" }, `-reopen "true"`},
-		"a server in place of a killed one": {func(run *judged, s, _ metrics.FlagValues) {
+		"nothing":                             {func(*judged, metrics.Settings, metrics.Settings) {}, ""},
+		"the hosts":                           {func(_ *judged, _, c metrics.Settings) { c["hosts"] = "127.0.0.1:4242" }, ""},
+		"half of the workers, and it says so": {func(_ *judged, _, c metrics.Settings) { c["workers"] = "1" }, `the client has -workers "1", the launcher asked for "2"`},
+		"another seed, and it says so":        {func(_ *judged, _, c metrics.Settings) { c["seed"] = "8" }, `-seed "8", the launcher asked for "7"`},
+		"no -crc":                             {func(_ *judged, _, c metrics.Settings) { c["crc"] = "false" }, `-crc "false", the launcher asked for "true"`},
+		"another batch than the lowered one":  {func(_ *judged, _, c metrics.Settings) { c["batch"] = "8192" }, `-batch "8192", the launcher asked for "64"`},
+		"a flag that it does not report":      {func(_ *judged, _, c metrics.Settings) { delete(c, "verify") }, `-verify "", the launcher asked for "full"`},
+		"half of -secs":                       {func(run *judged, _, _ metrics.Settings) { run.Nodes[1].Summary.WindowLengthS = 5 }, "window is 5.000 s long, the launcher asked for 10.000 s"},
+		"a server of another engine":          {func(_ *judged, s, _ metrics.Settings) { s["engine"] = "slab" }, `the server has -engine "slab", the launcher asked for "syncmap"`},
+		"a server that keeps its store":       {func(_ *judged, s, _ metrics.Settings) { s["reopen"] = "true" }, `-reopen "true"`},
+		"a server in place of a killed one": {func(run *judged, s, _ metrics.Settings) {
 			s["reopen"], run.Restart = "true", &metrics.Restart{Server: "s0"}
 		}, ""},
-		"no flags of the servers": {func(run *judged, _, _ metrics.FlagValues) { delete(run.Asked, metrics.Server) }, "run.json does not say which flags"},
-		"no flags at all":         {func(run *judged, _, _ metrics.FlagValues) { run.Asked = nil }, "run.json does not say which flags"},
-		"no length of the window": {func(run *judged, _, _ metrics.FlagValues) { run.Window = nil }, "run.json does not say which flags"},
+		"no flags of the servers": {func(run *judged, _, _ metrics.Settings) { delete(run.Asked, metrics.Server) }, "run.json does not say which flags"},
+		"no flags at all":         {func(run *judged, _, _ metrics.Settings) { run.Asked = nil }, "run.json does not say which flags"},
+		"no length of the window": {func(run *judged, _, _ metrics.Settings) { run.Window = nil }, "run.json does not say which flags"},
 	} {
 		run := witnessed()
-		run.Asked = map[metrics.Role]metrics.FlagValues{
+		run.Asked = map[metrics.Role]metrics.Settings{
 			metrics.Server: {"engine": "syncmap", "reopen": "false", "listen": "127.0.0.1:0"},
 			metrics.Client: {"workers": "2", "seed": "7", "crc": "true", "verify": "full", "batch": "64", "hosts": "127.0.0.1:0"},
 		}
@@ -84,7 +84,7 @@ func TestAsked(t *testing.T) {
 		test.spoil(flags, s)
 		run := &judged{}
 		run.Workload, run.Window = flags, new(metrics.WindowLength)
-		run.Asked = map[metrics.Role]metrics.FlagValues{metrics.Server: {}, metrics.Client: {}}
+		run.Asked = map[metrics.Role]metrics.Settings{metrics.Server: {}, metrics.Client: {}}
 		run.Nodes = []metrics.RunNode{{Name: "s0", Role: metrics.Server}, {Name: "c0", Role: metrics.Client, Summary: s}}
 		if run.expected, err = expect(flags, 1); err != nil {
 			t.Fatal(err)

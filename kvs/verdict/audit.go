@@ -124,7 +124,7 @@ func (a *auditor) judgeWritten(run metrics.Run, ranks []uint64) {
 func (a *auditor) judgeChecks(run metrics.Run, r metrics.AuditRecord, first int, found []metrics.Value) string {
 	var law size.Law
 	key, err := value.ParseKey(run.ValueKey)
-	if err := cmp.Or(err, law.Set(run.Workload["value-size"])); err != nil {
+	if err := cmp.Or(err, law.Set(run.Workload.ValueSize())); err != nil {
 		return err.Error()
 	}
 	config, _, _, _ := workOf(run.Workload) // gather reports its error
@@ -159,7 +159,7 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 	if err != nil {
 		return err.Error()
 	}
-	a.keys, a.found.Each = keys, metrics.AuditEach(run.Setting(metrics.Client, "linearizable") == "true")
+	a.keys, a.found.Each = keys, metrics.AuditEach(run.Settings(metrics.Client).Linearizable())
 	for i, node := range run.Clients() {
 		at := slices.IndexFunc(records, func(r metrics.AuditRecord) bool { return r.Client == i })
 		if at < 0 {

@@ -126,7 +126,7 @@ func (d diagnosis) tooFew() bool {
 			return false
 		}
 	}
-	calls := d.run.Count(metrics.Client) * d.run.Number("workers") * max(d.run.Number("inflight"), 1) * d.run.Count(metrics.Server)
+	calls := d.run.Count(metrics.Client) * d.run.Workload.Workers() * d.run.Workload.InFlight() * d.run.Count(metrics.Server)
 	return d.f.InFlight > 0 && float64(calls) < cores
 }
 

@@ -16,7 +16,7 @@ import (
 // values.
 func checkBytes(run *judged) finding {
 	var law size.Law
-	if law.Set(run.Workload["value-size"]) != nil || law.CheckValues() != nil {
+	if law.Set(run.Workload.ValueSize()) != nil || law.CheckValues() != nil {
 		return failed("", "the clients' flags do not say how large values are")
 	}
 	work, _, _, _ := workOf(run.Workload) // expect reports its error
@@ -104,7 +104,7 @@ const callsShare = 0.01
 // or with -batch-bytes no more operations.
 // A server that owns none of a round's keys gets no call, unless the round scans.
 func checkBatches(run *judged) finding {
-	batch := run.Workload.Number("batch")
+	batch := run.Workload.Batch()
 	servers := run.Count(metrics.Server)
 	if batch == 0 || servers > 1 && run.expected.cells == nil { // -batch auto, or not drawn independently
 		return inapplicable("-batch %s, %d servers: the calls of a round are not known", run.Workload["batch"], servers)
@@ -131,7 +131,7 @@ func checkBatches(run *judged) finding {
 		}
 		rounds, calls = rounds+sums.Rounds, calls+sums.Calls
 		n, drawn := float64(sums.Rounds), sums.Ops+sums.Unknown+sums.Spots
-		if limit := run.Workload.Number("batch-bytes"); limit > 0 {
+		if limit := run.Workload.BatchBytes(); limit > 0 {
 			if float64(drawn) > n*ops {
 				return failed(node.Name, "%d rounds had %d operations, -batch %d with -batch-bytes %d allows %.0f", sums.Rounds, drawn, batch, limit, n*ops)
 			}
@@ -155,7 +155,7 @@ func checkCarried(run *judged) finding {
 	}
 	for _, node := range run.Clients() {
 		s, h, sums := node.Summary, node.Heard, roundsOf(node)
-		if node.Config.Flags.Length("sample-every") == 0 || strings.HasPrefix(node.Config.Flags["hosts"], "/") { // a Unix socket
+		if node.Config.Flags.SampleEvery() == 0 || strings.HasPrefix(node.Config.Flags.Hosts(), "/") { // a Unix socket
 			continue
 		}
 		if s.Usage.DataInterface == "" {

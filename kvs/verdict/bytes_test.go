@@ -16,7 +16,7 @@ func TestValueSizesBound(t *testing.T) {
 		records string
 		near    float64 // the least share of the bytes that the bound is, of 10^6 values
 	}{{"128", "1000", 1}, {"24-1024", "1000", 0.98}, {"24-1024", "1100000", 0.97}, {"etc", "1000", 0.9}} {
-		flags := metrics.FlagValues{"value-size": test.values, "records": test.records, "seed": "5"}
+		flags := metrics.Settings{"value-size": test.values, "records": test.records, "seed": "5"}
 		e, err := expect(flags, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -33,7 +33,7 @@ type expectation struct {
 }
 
 // Inserts reports whether the workload of a client's flags inserts records.
-func Inserts(flags metrics.FlagValues) bool {
+func Inserts(flags metrics.Settings) bool {
 	config, _, _, err := workOf(flags)
 	if err != nil {
 		return false // the client has refused them

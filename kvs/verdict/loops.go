@@ -32,7 +32,7 @@ func checkLittle(run *judged) finding {
 		if s.Offered != nil {
 			continue
 		}
-		slots := float64(len(s.Workers) * max(run.Number("inflight"), 1))
+		slots := float64(len(s.Workers) * run.Workload.InFlight())
 		whole := slots * s.WindowLengthS
 		own := min(whole, ownTime(node, sums)*s.WindowLengthS)
 		busy := sums.BusyS + float64(sums.Across)*s.WindowLengthS
@@ -55,7 +55,7 @@ func (run *judged) spanned(node metrics.RunNode, sums *metrics.Rounds) finding {
 	s := node.Summary
 	mean := cmp.Or(s.Latency[metrics.OpLatency].Mean/1e6, sums.AcrossS) // no round that began in the window: all are as long as the longest
 	return failed(node.Name, "TOO SHORT: the window of %.3g s is shorter than the longest round of calls, %.3g s: %d of %d rounds lasted all of it and counted nothing; want --secs %.0f",
-		s.WindowLengthS, sums.AcrossS, sums.Across, len(s.Workers)*max(run.Number("inflight"), 1), secsFor(max(sums.AcrossS, metrics.LeastRounds*mean)))
+		s.WindowLengthS, sums.AcrossS, sums.Across, len(s.Workers)*run.Workload.InFlight(), secsFor(max(sums.AcrossS, metrics.LeastRounds*mean)))
 }
 
 // secsFor is a --secs that is clearly longer than a time.
@@ -73,7 +73,7 @@ func checkEnds(run *judged) finding {
 	late, under := 0.0, 0.0
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
-		if s.Offered != nil || run.Number("batch") == 0 || len(s.Workers)*max(run.Number("inflight"), 1) < enoughSlots {
+		if s.Offered != nil || run.Workload.Batch() == 0 || len(s.Workers)*run.Workload.InFlight() < enoughSlots {
 			continue
 		}
 		after := float64(sums.Early) + float64(sums.Ops) - float64(s.InWindow.Ops())
@@ -138,13 +138,13 @@ func checkLength(run *judged) finding {
 func checkTimeouts(run *judged) finding {
 	slowest := 0.0
 	for _, node := range run.Clients() {
-		if node.Config.Flags.Is("retry") {
+		if node.Config.Flags.Retry() {
 			continue
 		}
-		limit := node.Config.Flags.Length("call-timeout").Seconds()
+		limit := node.Config.Flags.CallTimeout().Seconds()
 		longest := node.Summary.Latency[metrics.CallLatency].Max / 1e6
 		slowest = max(slowest, longest)
-		if limit > 0 && longest > limit*float64(max(run.Number("inflight"), 1))+1 {
+		if limit > 0 && longest > limit*float64(run.Workload.InFlight())+1 {
 			return failed(node.Name, "a call took %.3f s, -call-timeout is %g s", longest, limit)
 		}
 	}

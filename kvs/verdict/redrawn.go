@@ -72,8 +72,8 @@ func checkArrivals(run *judged) finding {
 		if sums.Offered != s.Offered.Ops {
 			return failed(node.Name, "%d operations were due in the window, of its workers %d", s.Offered.Ops, sums.Offered)
 		}
-		if rate, err := strconv.ParseFloat(run.Workload["rate"], 64); err == nil && math.Abs(s.Offered.OpsPerS*clients-rate) > 1e-6*rate {
-			return failed(node.Name, "%.1f ops/s were offered by one of %d clients, -rate is %s", s.Offered.OpsPerS, run.Count(metrics.Client), run.Workload["rate"])
+		if rate, err := strconv.ParseFloat(run.Workload.Rate(), 64); err == nil && math.Abs(s.Offered.OpsPerS*clients-rate) > 1e-6*rate {
+			return failed(node.Name, "%.1f ops/s were offered by one of %d clients, -rate is %s", s.Offered.OpsPerS, run.Count(metrics.Client), run.Workload.Rate())
 		}
 		if all := s.Offered.RunOpsPerS; math.Abs(s.Offered.OpsPerS*clients-all) > 1e-6*all {
 			return failed(node.Name, "%.1f ops/s were offered by one of %d clients, all together offered %.1f", s.Offered.OpsPerS, run.Count(metrics.Client), all)
@@ -109,8 +109,8 @@ func checkArrivals(run *judged) finding {
 // mean square of exponential gaps is twice the square of their mean, with a variance of 20
 // for a mean of 1. Fewer than 1000 are not near enough to normal.
 func checkDues(run *judged, w placed) finding {
-	o, law := w.node.Summary.Offered, run.Workload["arrivals"]
-	arrivals := workload.NewArrivals(law, o.RunOpsPerS, uint64(run.Number("seed")), w.place)
+	o, law := w.node.Summary.Offered, run.Workload.Arrivals()
+	arrivals := workload.NewArrivals(law, o.RunOpsPerS, run.Workload.Seed(), w.place)
 	var due [512]time.Duration
 	var ops, digest uint64
 	var last, squares, gaps float64

@@ -29,7 +29,7 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 	add(run.Quick, Quick, "leave out --quick for a number to keep", "the run was a short look, with few records")
 	add(run.Offered.Saturated(run.Ops) != "", saturated, "offer a lower -rate", "the store did not keep up: %.1f %% of the offered rate", 100*run.Offered.Achieved(run.Ops))
 	// So many operations have fewer keys: by the pigeonhole principle some repeat one.
-	records, round := run.Number("records"), run.Number("batch")*len(run.Servers())
+	records, round := run.Workload.Records(), run.Workload.Batch()*uint64(len(run.Servers()))
 	add(records > 0 && round > records, FewRecords, "use more -records, or a smaller -batch", "a round has %d operations on %d records: its calls repeat keys", round, records)
 	if c := run.Ceiling; c != nil {
 		add(c.ClientBound, "CLIENT-BOUND", "use more client nodes, or larger batches", "the same clients reach only %.2fx this rate without a store", c.Headroom)

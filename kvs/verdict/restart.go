@@ -11,7 +11,7 @@ import (
 // CheckRestart returns an error unless a run of these flags of the clients can be judged
 // when a server is killed in the window: an operation whose outcome is unknown must not
 // decide which keys there are.
-func CheckRestart(flags metrics.FlagValues) error {
+func CheckRestart(flags metrics.Settings) error {
 	config, _, _, err := workOf(flags)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func checkUnknown(run *judged) finding {
 	all := uint64(0)
 	for _, node := range run.Clients() {
 		s := node.Summary
-		most := uint64(len(s.Workers) * max(run.Number("inflight"), 1))
+		most := uint64(len(s.Workers) * run.Workload.InFlight())
 		ofWorkers, ofPeers := uint64(0), uint64(0)
 		for _, w := range s.Workers {
 			ofWorkers += w.Unknown

@@ -50,7 +50,7 @@ func TestRestart(t *testing.T) {
 			"INVALID(the outcome of 2 calls to server s1 is unknown, of 1 that were under way at most, c0)"},
 		{"more calls, which were under way", func(run *judged, c0 *metrics.Summary) {
 			c0.Peers[1].Unknown.Calls = 2
-			run.Workload = metrics.FlagValues{"inflight": "2"}
+			run.Workload = metrics.Settings{"inflight": "2"}
 		}, "VALID"},
 		{"other accounts", func(_ *judged, c0 *metrics.Summary) { c0.Workers[0].Unknown++; c0.Workers[0].Drawn++ },
 			"INVALID(the outcome of 5 operations is unknown by its workers' accounts, and of 4 by its servers', c0)"},
@@ -105,14 +105,14 @@ func TestRestart(t *testing.T) {
 
 func TestCheckRestart(t *testing.T) {
 	for _, test := range []struct {
-		flags metrics.FlagValues
+		flags metrics.Settings
 		want  string
 	}{
-		{metrics.FlagValues{"workload": "YCSB-A"}, ""},
-		{metrics.FlagValues{"workload": "YCSB-F", "records": "1000"}, ""},
-		{metrics.FlagValues{"workload": "YCSB-D"}, "--restart-at: -workload YCSB-D inserts, deletes or scans: want only gets, puts and read-modify-writes"},
-		{metrics.FlagValues{"workload": "YCSB-E"}, "--restart-at: -workload YCSB-E inserts"},
-		{metrics.FlagValues{"workload": "x"}, "-workload"},
+		{metrics.Settings{"workload": "YCSB-A"}, ""},
+		{metrics.Settings{"workload": "YCSB-F", "records": "1000"}, ""},
+		{metrics.Settings{"workload": "YCSB-D"}, "--restart-at: -workload YCSB-D inserts, deletes or scans: want only gets, puts and read-modify-writes"},
+		{metrics.Settings{"workload": "YCSB-E"}, "--restart-at: -workload YCSB-E inserts"},
+		{metrics.Settings{"workload": "x"}, "-workload"},
 	} {
 		err := CheckRestart(test.flags)
 		if got := err != nil; got != (test.want != "") || got && !strings.HasPrefix(err.Error(), test.want) {

@@ -65,7 +65,7 @@ func sentRun(t *testing.T, spoil func(worker int, ops []workload.Op, all [][]wor
 	const clients, workers, drawn = 2, sentWorkers, 12_000
 	config := workload.DefaultConfig()
 	config.Workload, config.Seed, config.Records = workload.YCSBA, 7, 1000
-	flags := metrics.FlagValues{"workload": "YCSB-A", "seed": "7", "records": "1000", "key-prefix": "user", "codec": "binary"}
+	flags := metrics.Settings{"workload": "YCSB-A", "seed": "7", "records": "1000", "key-prefix": "user", "codec": "binary"}
 	plan, err := workload.New(config)
 	if err != nil {
 		t.Fatal(err)

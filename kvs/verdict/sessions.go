@@ -22,7 +22,7 @@ func checkSessions(run *judged) finding {
 		}
 		workers := node.Summary.Workers
 		each, shared := len(workers), (len(workers)+metrics.ConnWorkers-1)/metrics.ConnWorkers
-		switch asked := int(run.Workload.Number("connections")); {
+		switch asked := run.Workload.Connections(); {
 		case asked > 0 && len(lanes) != asked:
 			return failed(node.Name, "the servers had %d connections of the client each, -connections is %d", len(lanes), asked)
 		case asked == 0 && len(lanes) != each && len(lanes) != shared:

@@ -10,7 +10,7 @@ import (
 // The servers say how many connections a client has, what each carried and by which protocol.
 func TestSessions(t *testing.T) {
 	type part struct {
-		flags    metrics.FlagValues
+		flags    metrics.Settings
 		peer     *metrics.PeerCounts // of the server
 		sessions *metrics.Sessions   // likewise: lanes of 10002 and 10000 operations
 		workers  *[]metrics.WorkerAccount

@@ -64,7 +64,7 @@ func memoryGrowth(run metrics.Run) (grown []string) {
 	added := 0.0 // bytes
 	for _, s := range run.Summaries(metrics.Client) {
 		b, c := s.BytesInWindow, s.InWindow
-		added += portion(float64(b.Sent+b.Received), float64(c.Calls)) * float64(run.Number("workers")*max(run.Number("inflight"), 1))
+		added += portion(float64(b.Sent+b.Received), float64(c.Calls)) * float64(run.Workload.Workers()*run.Workload.InFlight())
 		added += portion(float64(b.Sent), float64(writes(c))) * float64(c.Inserts)
 	}
 	for _, node := range run.Servers() {

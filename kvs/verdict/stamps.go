@@ -62,18 +62,18 @@ func stamped(a, b metrics.Stamps) metrics.Stamps {
 // that began in the window, times the operations of each. A round may go on after the window.
 // One with scans ends when these are checked, its operations when its replies came.
 func checkBusy(run *judged) finding {
-	batch := float64(run.Number("batch"))
+	batch := float64(run.Workload.Batch())
 	switch {
 	case run.Offered != nil:
 		return inapplicable("-rate: an open loop")
-	case batch == 0 || run.Number("batch-bytes") > 0 || run.Restart != nil:
+	case batch == 0 || run.Workload.BatchBytes() > 0 || run.Restart != nil:
 		return inapplicable("the rounds have no fixed size (-batch auto, -batch-bytes), or a server was killed")
 	}
 	all := 0.0
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		ops, w := batch*float64(run.Count(metrics.Server)), s.Stamps[metrics.OpLatency]
-		after := float64(len(s.Workers)*max(run.Number("inflight"), 1)) * w.LongestS
+		after := float64(len(s.Workers)*run.Workload.InFlight()) * w.LongestS
 		spots := float64(sums.Spots)*w.LongestS/ops + 1e-6*sums.BusyS // a spot takes the place of an operation, and has no latency; sums are rounded
 		rounds, busy := w.SumS/ops, sums.BusyS-sums.EarlyS
 		if rounds > busy+after+spots || run.Count(metrics.Server) == 1 && s.Total.Scans == 0 && sums.Unknown == 0 && rounds < busy-spots {

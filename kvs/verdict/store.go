@@ -38,7 +38,7 @@ func totalStore(run *metrics.Run) {
 			run.StrangerReads += s.Strangers.Gets + s.Strangers.Scans
 		}
 		if c := node.Config; c != nil && c.Capabilities != nil && c.Capabilities.Durability != "" {
-			run.Durability = "engine " + c.Flags[metrics.EngineFlag] + ", " + c.Capabilities.Durability
+			run.Durability = "engine " + c.Flags.Engine() + ", " + c.Capabilities.Durability
 		}
 		if !foreign(node) {
 			continue
@@ -47,7 +47,7 @@ func totalStore(run *metrics.Run) {
 		if run.Store == nil {
 			run.Store = &metrics.Store{
 				Name: can.Engine, Driver: can.Driver, Version: can.Version, Commit: can.Commit, Binary: can.Binary, Settings: can.Settings,
-				Connections: run.Number("connections"),
+				Connections: run.Workload.Connections(),
 				Missing:     []string{"the servers' samples", "their window"},
 			}
 			if can.Unseen != "" {

@@ -110,7 +110,7 @@ func checkAsked(run *judged) finding {
 	}
 	ops, again := make([]workload.Op, 1<<14), 0
 	for _, w := range run.workers() {
-		asked := run.Number("workers")
+		asked := run.Workload.Workers()
 		if asked > 0 && w.place.Workers != asked {
 			return failed(w.node.Name, "the client has %d workers, -workers is %d", w.place.Workers, asked)
 		}
@@ -120,7 +120,7 @@ func checkAsked(run *judged) finding {
 		source := e.stream.Source(w.place)
 		source.Fill(ops[:w.OpeningOps])
 		if want := fmt.Sprintf("%016x", source.Digest()); w.Opening != want {
-			return failed(w.node.Name, "worker %d's first operations are not those of -seed %s and the workload, as the launcher draws them again", w.place.Worker, run.Workload["seed"])
+			return failed(w.node.Name, "worker %d's first operations are not those of -seed %d and the workload, as the launcher draws them again", w.place.Worker, run.Workload.Seed())
 		}
 		again++
 	}
@@ -131,10 +131,7 @@ func checkAsked(run *judged) finding {
 // distance to the next one is uniform from 1 to 2N-1, so of n values n/N are compared, with a
 // variance of less than n/(3N) and one more for each worker. The load compares all.
 func checkCompared(run *judged) finding {
-	every, compared := run.Workload.Number("verify"), uint64(0)
-	if run.Workload["verify"] == "full" {
-		every = 1
-	}
+	every, compared := run.Workload.Verify(), uint64(0)
 	if every == 0 {
 		return inapplicable("-verify compares no values, or is not known")
 	}

@@ -161,7 +161,7 @@ func checkHeard(run *judged) finding {
 		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops()+sums.Spots)) > bound {
 			return failed(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were under way", s.InWindow.Ops(), h.Ops, bound)
 		}
-		warmUp := run.Workload.Length("warmup").Seconds()
+		warmUp := run.Workload.WarmUp().Seconds()
 		if run.WarmUp != nil && run.WarmUp.Extended {
 			warmUp *= 2
 		}

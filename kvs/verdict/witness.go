@@ -89,7 +89,7 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 
 // underWay is the most operations that a client had under way at once.
 func underWay(run *judged, sums *metrics.Rounds) float64 {
-	return float64(sums.MostOps) * float64(max(run.Number("inflight"), 1))
+	return float64(sums.MostOps) * float64(run.Workload.InFlight())
 }
 
 // unsent is the number of a client's operations that were due in the window and not

@@ -67,7 +67,7 @@ func witnessed() *judged {
 	}
 	run.Nodes[0].Config = &metrics.Config{Classes: classes, Capabilities: &metrics.AllCapabilities}
 	run.Audit, run.Window = &metrics.Audit{Keys: 1}, &metrics.WindowLength{AskedS: 10, UsedS: 10}
-	run.Asked = map[metrics.Role]metrics.FlagValues{metrics.Server: {}, metrics.Client: {"workers": "2"}}
+	run.Asked = map[metrics.Role]metrics.Settings{metrics.Server: {}, metrics.Client: {"workers": "2"}}
 	run.expected = &expectation{Skew: metrics.Skew{Law: "-theta 1", Records: 1, TopShare: 0.01}, kinds: kindLaw{0.9, 0.1, 0}}
 	read(run)
 	return run

@@ -129,7 +129,7 @@ func TestUnlike(t *testing.T) {
 		facts := &metrics.Facts{Data: metrics.Link{BitsPerS: 1e9}, Traits: map[string]string{"smt": pick("on", "off"), "clocksource": "tsc", pick("ksm", "swap"): "1"},
 			Settings: []metrics.HostSetting{{Name: pick("rings eth0", "rings eno1"), Value: pick("512", "4096")}}}
 		foldertest.WriteJSON(t, filepath.Join(dir, "run.json"), metrics.Run{Schema: metrics.Schema, ID: "r", OpsPerS: pickRate(i), WindowS: 1, Verdict: foldertest.Valid, GitCommit: pick("c0", "c1"),
-			Workload: metrics.FlagValues{"batch": pick("1", "2")}, Preflight: &metrics.Preflight{Machines: []metrics.Machine{{Nodes: []string{"a"}, Facts: facts}}},
+			Workload: metrics.Settings{"batch": pick("1", "2")}, Preflight: &metrics.Preflight{Machines: []metrics.Machine{{Nodes: []string{"a"}, Facts: facts}}},
 			Nodes: []metrics.RunNode{{Name: "a", Role: metrics.Server, Config: config}}})
 	}
 	got := again(t, dirs[0], dirs[1], 0.1).Differ

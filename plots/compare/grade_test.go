@@ -199,8 +199,8 @@ func TestReadScaleRefuses(t *testing.T) {
 
 // A scale grades its work alone, and no result with a reservation that it does not allow.
 func TestScaleRefusesResults(t *testing.T) {
-	done := metrics.FlagValues{"workload": "YCSB-B", "distribution": "", "theta": "0.99", "records": "1000", "value-size": "128", "secs": "5", "batch": "64"}
-	with := func(flag, value string) metrics.FlagValues {
+	done := metrics.Settings{"workload": "YCSB-B", "distribution": "", "theta": "0.99", "records": "1000", "value-size": "128", "secs": "5", "batch": "64"}
+	with := func(flag, value string) metrics.Settings {
 		other := maps.Clone(done)
 		other[flag] = value
 		return other

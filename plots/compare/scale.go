@@ -51,13 +51,13 @@ func (w Work) Args() (args []string) {
 
 // check returns an error that names the first flag of a client whose value is not the
 // work's.
-func (w Work) check(flags metrics.FlagValues) error {
+func (w Work) check(flags metrics.Settings) error {
 	for _, arg := range w.Args() {
 		flag, want, _ := strings.Cut(arg[1:], "=")
 		is := flags[flag]
 		switch {
 		case flag == "secs":
-			if flags.Length("secs").Seconds() < w.LeastSecs {
+			if flags.Secs().Seconds() < w.LeastSecs {
 				return fmt.Errorf("-secs is %q, want at least %s", is, want)
 			}
 		case is == want, flag == "distribution" && is == "" && want == "zipfian": // the default
@@ -69,7 +69,7 @@ func (w Work) check(flags metrics.FlagValues) error {
 }
 
 // Check returns an error if a client with these flags does not measure the scale's work.
-func (s *Scale) Check(flags metrics.FlagValues) error {
+func (s *Scale) Check(flags metrics.Settings) error {
 	if err := s.Work.check(flags); err != nil {
 		return fmt.Errorf("not the work of %s: %w", s.File, err)
 	}

@@ -224,7 +224,7 @@ func (r *Run) Configuration() map[string]string {
 	all["store"] = r.Store.Class()
 	maps.Copy(all, r.Conditions())
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // settings of kvlab's own store, of another
-	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Setting(metrics.Server, metrics.EngineFlag), "model": r.Model()} {
+	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Settings(metrics.Server).Engine(), "model": r.Model()} {
 		if value != "" {
 			all[name] = value
 		}

@@ -51,7 +51,7 @@ func runOf(id, commit string, servers, clients int) *Run {
 // Runs of different commits, programs, topologies or work never share a point.
 func TestSweepOfPoolsNothing(t *testing.T) {
 	other := runOf("e", "a", 1, 1)
-	other.Workload = metrics.FlagValues{"records": "100"}
+	other.Workload = metrics.Settings{"records": "100"}
 	for _, test := range []struct {
 		name  string
 		knobs string

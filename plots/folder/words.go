@@ -105,12 +105,12 @@ func ResultOf(run metrics.Run) string {
 }
 
 // DescribeWork returns the workload in a few words.
-func DescribeWork(flags map[string]string) string {
-	work := flags["workload"]
-	if theta := flags["theta"]; theta != "" {
+func DescribeWork(s metrics.Settings) string {
+	work := s.Workload()
+	if theta := s.Theta(); theta != "" {
 		work += " theta " + theta
 	}
-	if flags["tls"] == "true" {
+	if s.TLS() {
 		work += " TLS"
 	}
 	return strings.TrimSpace(work)

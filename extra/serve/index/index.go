@@ -199,7 +199,7 @@ func workOf(r *folder.Run) string {
 	if r.Symmetric {
 		nodes += " symmetric"
 	}
-	store := r.Setting(metrics.Server, metrics.EngineFlag)
+	store := r.Settings(metrics.Server).Engine()
 	if r.Store != nil {
 		store = r.Store.Title()
 	}

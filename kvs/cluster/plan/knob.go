@@ -28,7 +28,7 @@ func (s *Spec) Set(name, value string, flags Flags) (err error) {
 		}
 		return err
 	}
-	arg := "-" + name + "=" + value
+	arg := Arg(name, value)
 	ofServer, ofClient := flags.has(metrics.Server, name), flags.has(metrics.Client, name)
 	if !ofServer && !ofClient {
 		knobs := flags.knobs()

@@ -19,20 +19,20 @@ type Needs struct {
 const spareFiles = 64
 
 // Needs computes the plan's needs from the programs' final settings.
-func (p Plan) Needs(settings map[metrics.Role]metrics.FlagValues) Needs {
+func (p Plan) Needs(settings map[metrics.Role]metrics.Settings) Needs {
 	client := settings[metrics.Client]
-	servers, clients := uint64(p.Count(metrics.Server)), uint64(p.Count(metrics.Client))
-	connections := cmp.Or(client.Number("connections"), client.Number("workers")) // by default one for each worker at most
-	timers := uint64(0)
-	if client["rate"] != "" { // each worker of an open loop has one
-		timers = client.Number("workers")
+	servers, clients := p.Count(metrics.Server), p.Count(metrics.Client)
+	connections := cmp.Or(client.Connections(), client.Workers()) // by default one for each worker at most
+	timers := 0
+	if client.Open() { // each worker of an open loop has one
+		timers = client.Workers()
 	}
 	return Needs{
 		OpenFiles: map[metrics.Role]uint64{
-			metrics.Server: clients*connections + spareFiles,
-			metrics.Client: servers*connections + timers + spareFiles,
+			metrics.Server: uint64(clients*connections + spareFiles),
+			metrics.Client: uint64(servers*connections + timers + spareFiles),
 		},
-		Bytes:  client.Number("records") * size.OfRecord(client["value-size"], client["key-size"]) / servers,
-		Public: settings[metrics.Server].Is("allow-public"),
+		Bytes:  client.Records() * size.OfRecord(client.ValueSize(), client.KeySize()) / uint64(servers),
+		Public: settings[metrics.Server].AllowPublic(),
 	}
 }

@@ -160,15 +160,15 @@ func Folder(sum string) string { return sum[:min(16, len(sum))] }
 
 // Check makes each program parse the arguments of its role's first place, before any process
 // starts, and returns the final values of their flags.
-func (p Programs) Check(ctx context.Context, plan Plan) (map[metrics.Role]metrics.FlagValues, error) {
+func (p Programs) Check(ctx context.Context, plan Plan) (map[metrics.Role]metrics.Settings, error) {
 	servers := plan.Count(metrics.Server)
 	var hosts []string
 	for _, place := range plan.Places[:servers] {
 		hosts = append(hosts, place.Listen)
 	}
-	settings := make(map[metrics.Role]metrics.FlagValues)
+	settings := make(map[metrics.Role]metrics.Settings)
 	for _, place := range []Place{plan.Places[0], plan.Places[servers]} {
-		var values metrics.FlagValues
+		var values metrics.Settings
 		if err := p.ask(ctx, place.Role, plan.whole(), &values, append([]string{"-settings"}, plan.Args(place, 0, hosts)...)...); err != nil {
 			return nil, err
 		}

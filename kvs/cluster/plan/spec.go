@@ -1,14 +1,9 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	"kvlab/kvs/node"
 )
 
 // Spec describes a trial's processes, from the command line.
@@ -64,17 +59,6 @@ func ParseCount(word string) (int, error) {
 		return 0, errors.New("must be a positive whole number")
 	}
 	return n, nil
-}
-
-// present returns a flag's current name.
-func present(name string) string { return cmp.Or(node.RenamedFlags[name], name) }
-
-// HasFlag reports whether arguments contain a flag.
-func HasFlag(args []string, flag string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool {
-		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		return strings.HasPrefix(arg, "-") && present(name) == present(flag)
-	})
 }
 
 // EncryptionFlag is the nodes' flag for encrypted calls.

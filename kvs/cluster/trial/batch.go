@@ -25,7 +25,7 @@ func (c *Controller) ownsBatch() bool {
 
 // batchNow returns the batch in use.
 func (c *Controller) batchNow() uint64 {
-	return cmp.Or(c.batch, c.of(metrics.Client)[0].settings().Number(batchFlag))
+	return cmp.Or(c.batch, c.of(metrics.Client)[0].settings().Batch())
 }
 
 // smallerBatch returns the default of -batch with which rounds take a share below 1 of their
@@ -47,13 +47,13 @@ func (c *Controller) fitLink() error {
 	}
 	m := c.of(metrics.Client)[0]
 	s, bitsPerS := m.settings(), c.Preflight.SlowestLink()
-	if bitsPerS == 0 || s["rate"] != "" || s.SavesBytes() || s.Is("repeat") {
+	if bitsPerS == 0 || s.Open() || s.SavesBytes() || s.Repeat() {
 		return nil
 	}
-	workers, batch, limit := s.Number("workers"), c.batchNow(), s.Length("call-timeout") // batch 0: auto
-	calls := max(s.Number("inflight"), 1) * workers * uint64(max(c.Plan.Count(metrics.Server), c.Plan.Count(metrics.Client)))
-	call := batch * size.OfRecord(s["value-size"], s["key-size"])
-	if limit := s.Number("batch-bytes"); limit > 0 {
+	workers, batch, limit := s.Workers(), c.batchNow(), s.CallTimeout() // batch 0: auto
+	calls := uint64(s.InFlight() * workers * max(c.Plan.Count(metrics.Server), c.Plan.Count(metrics.Client)))
+	call := batch * size.OfRecord(s.ValueSize(), s.KeySize())
+	if limit := s.BatchBytes(); limit > 0 {
 		call = min(call, limit)
 	}
 	bytes := calls * call / 2
@@ -78,7 +78,7 @@ func (c *Controller) fitLoad() {
 	}
 	round := m.round
 	if c.batch > 0 {
-		round = time.Duration(float64(round) * float64(c.batch) / float64(m.settings().Number(batchFlag)))
+		round = time.Duration(float64(round) * float64(c.batch) / float64(m.settings().Batch()))
 	}
 	c.lower(round, fmt.Sprintf("at the load's speed a round takes %.0f s", round.Seconds()))
 }
@@ -87,11 +87,11 @@ func (c *Controller) fitLoad() {
 func (c *Controller) outlasts() string {
 	m := c.slowest() // its round is the load's estimate, until it is warm
 	s := m.settings()
-	limit := s.Length("call-timeout")
+	limit := s.CallTimeout()
 	if m.warm || limit <= 0 || m.round <= limit {
 		return ""
 	}
-	return fmt.Sprintf("at the load's speed a round takes %.0f s, and -call-timeout is %g s: want %s", m.round.Seconds(), limit.Seconds(), fitting(s, s.Number(batchFlag), float64(limit)/float64(m.round)/2))
+	return fmt.Sprintf("at the load's speed a round takes %.0f s, and -call-timeout is %g s: want %s", m.round.Seconds(), limit.Seconds(), fitting(s, s.Batch(), float64(limit)/float64(m.round)/2))
 }
 
 // lower lowers the default of -batch if a round of this length is too long: over an eighth of the
@@ -101,7 +101,7 @@ func (c *Controller) outlasts() string {
 func (c *Controller) lower(round time.Duration, why string) {
 	s := c.of(metrics.Client)[0].settings()
 	most := metrics.LongestWindow / metrics.WindowRounds
-	if limit := s.Length("call-timeout"); limit > 0 {
+	if limit := s.CallTimeout(); limit > 0 {
 		most = min(most, limit)
 	}
 	was := c.batchNow()

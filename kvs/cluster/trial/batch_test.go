@@ -29,7 +29,7 @@ func TestLinkBatch(t *testing.T) {
 		{"an open loop", 40e6, "rate=1k", ""},
 		{"repeated values once", 40e6, "dedup=true", ""},
 	} {
-		flags := metrics.FlagValues{"workers": "64", "batch": "8192", "inflight": "1", "value-size": "128", "call-timeout": "10", "rate": "", "dedup": "false"}
+		flags := metrics.Settings{"workers": "64", "batch": "8192", "inflight": "1", "value-size": "128", "call-timeout": "10", "rate": "", "dedup": "false"}
 		if name, value, ok := strings.Cut(test.flags, "="); ok {
 			flags[name] = value
 		}

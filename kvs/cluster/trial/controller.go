@@ -35,11 +35,11 @@ type Setup struct {
 	Typed     bool               // the window is as long as its flags say, as a ceiling's
 	Window    time.Duration      // in an experiment, the least length of a window whose rounds decide it, at least -secs; 0: this is no trial of one
 
-	Batch     uint64                              // a default of -batch above it is lowered to it; 0: none is
-	Lowered   int                                 // how often that was lowered and the trial made again
-	Asked     map[metrics.Role]metrics.FlagValues // the programs' final flags, before a default of -batch is lowered
-	Password  string                              // of the foreign store; "" for none
-	Contained *metrics.Containment                // of the servers' programs; nil for none
+	Batch     uint64                            // a default of -batch above it is lowered to it; 0: none is
+	Lowered   int                               // how often that was lowered and the trial made again
+	Asked     map[metrics.Role]metrics.Settings // the programs' final flags, before a default of -batch is lowered
+	Password  string                            // of the foreign store; "" for none
+	Contained *metrics.Containment              // of the servers' programs; nil for none
 }
 
 // Controller leads the processes of one trial through the protocol of package
@@ -163,7 +163,7 @@ func (c *Controller) conduct(ctx context.Context) error {
 			c.send(metrics.Server, node.Command{Do: node.Beat, Lease: lease})
 			c.ask()
 			c.begin = time.Now().Add(lead)
-			if c.of(metrics.Client)[0].settings().Length("warmup") <= 0 {
+			if c.of(metrics.Client)[0].settings().WarmUp() <= 0 {
 				c.readAround(c.begin)
 			}
 			c.sendAt(c.begin, node.Command{Do: node.Go, Lease: lease})

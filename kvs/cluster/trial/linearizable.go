@@ -26,7 +26,7 @@ const (
 // without -linearizable.
 func (c *Controller) slicePlan() metrics.SlicePlan {
 	clients := c.of(metrics.Client)
-	unchecked := func(m *process) bool { return !m.settings().Is("linearizable") }
+	unchecked := func(m *process) bool { return !m.settings().Linearizable() }
 	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
 		return metrics.SlicePlan{}
 	}

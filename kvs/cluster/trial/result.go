@@ -34,7 +34,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 }
 
 // asks returns the final flags of each role as the launcher wants them.
-func (c *Controller) asks() map[metrics.Role]metrics.FlagValues {
+func (c *Controller) asks() map[metrics.Role]metrics.Settings {
 	asked := maps.Clone(c.Asked)
 	if client := asked[metrics.Client]; c.batch > 0 && client != nil {
 		client = maps.Clone(client)

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"strings"
 	"time"
 
 	"kvlab/kvs/cluster/plan"
@@ -30,7 +29,7 @@ func (c *Controller) settle(m *process, round time.Duration) *plan.Fault {
 	}
 	// The window opens at the end of the warm-up or its extension, but not before the
 	// command can reach every client: at one time on one clock.
-	warmUp := m.settings().Length("warmup")
+	warmUp := m.settings().WarmUp()
 	c.opening.at = c.begin.Add(max(warmUp, 0))
 	switch late := time.Since(c.opening.at.Add(-lead)); {
 	case warmUp == 0: // it is open: its end, with the slots before it, is not before the command
@@ -52,7 +51,7 @@ func (c *Controller) settle(m *process, round time.Duration) *plan.Fault {
 
 // warmUpLength is the length of the warm-up by the flags, with its extension.
 func (c *Controller) warmUpLength() time.Duration {
-	length := max(c.of(metrics.Client)[0].settings().Length("warmup"), 0)
+	length := max(c.of(metrics.Client)[0].settings().WarmUp(), 0)
 	if c.extended {
 		length *= 2
 	}
@@ -75,10 +74,10 @@ func (c *Controller) runTime(moment time.Time) time.Time {
 // cent, the first half is a closed loop that measures the peak.
 func (m *process) unsettled() int {
 	s := m.settings()
-	if !strings.HasSuffix(s["rate"], "%") {
+	if !s.MeasuresPeak() {
 		return 1
 	}
-	return 1 + int((max(s.Length("warmup"), 0) / 2).Seconds())
+	return 1 + int((max(s.WarmUp(), 0) / 2).Seconds())
 }
 
 // test tests the rates of the warm-up so far, without the first seconds.

@@ -115,7 +115,7 @@ func TestWindowOfAnExperiment(t *testing.T) {
 		{2 * time.Second, 9 * time.Second, metrics.LongestWindow},
 	} {
 		c := New(Setup{Window: test.window})
-		c.processes = []*process{{Place: plan.Place{Role: metrics.Client}, round: test.round, Reported: metrics.Reported{Config: &metrics.Config{Flags: metrics.FlagValues{"secs": "2"}}}}}
+		c.processes = []*process{{Place: plan.Place{Role: metrics.Client}, round: test.round, Reported: metrics.Reported{Config: &metrics.Config{Flags: metrics.Settings{"secs": "2"}}}}}
 		if f := c.fitWindow(); f != nil || c.opening.length != test.want {
 			t.Errorf("%+v: %v, %v", test, c.opening.length, f)
 		}

@@ -56,7 +56,7 @@ func (c *Controller) typedLength() time.Duration {
 	var longest time.Duration
 	for _, m := range c.of(metrics.Client) {
 		s := m.settings()
-		warmUp, window := s.Length("warmup"), s.Length("secs")
+		warmUp, window := s.WarmUp(), s.Secs()
 		if warmUp < 0 || window < 0 {
 			return unlimited
 		}
@@ -66,7 +66,7 @@ func (c *Controller) typedLength() time.Duration {
 }
 
 // settings returns the settings that the process has reported.
-func (m *process) settings() metrics.FlagValues {
+func (m *process) settings() metrics.Settings {
 	if m.Config == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ func (c *Controller) fits() bool {
 // leastWindow is the length of the window by the flags, or if it fits the rounds the
 // experiment's, which may be longer.
 func (c *Controller) leastWindow() time.Duration {
-	typed := max(c.of(metrics.Client)[0].settings().Length("secs"), 0)
+	typed := max(c.of(metrics.Client)[0].settings().Secs(), 0)
 	if c.fits() {
 		return max(typed, c.Window)
 	}
@@ -32,10 +32,10 @@ func (c *Controller) leastWindow() time.Duration {
 // be lowered, unless it is the deadline that is near: another trial has no time either.
 func (c *Controller) fitWindow() *plan.Fault {
 	m, asked := c.slowest(), c.leastWindow()
-	typed := max(m.settings().Length("secs"), 0)
+	typed := max(m.settings().Secs(), 0)
 	c.window = &metrics.WindowLength{AskedS: typed.Seconds(), UsedS: asked.Seconds(), Batch: c.batchNow()}
 	if c.ownsBatch() {
-		c.window.DefaultBatch = c.Asked[metrics.Client].Number(batchFlag)
+		c.window.DefaultBatch = c.Asked[metrics.Client].Batch()
 	}
 	c.opening.length = asked
 	if !c.fits() {
@@ -85,11 +85,11 @@ func (c *Controller) slowest() *process {
 }
 
 // fitting is the flag with which rounds of a batch take a share of their present time.
-func fitting(s metrics.FlagValues, now uint64, share float64) string {
+func fitting(s metrics.Settings, now uint64, share float64) string {
 	if batch := float64(now) * share; batch >= 1 {
 		return fmt.Sprintf("-batch %d or less", powerBelow(batch))
 	}
-	return fmt.Sprintf("-workers %d or less", max(1, powerBelow(float64(s.Number("workers"))*share)))
+	return fmt.Sprintf("-workers %d or less", max(1, powerBelow(float64(s.Workers())*share)))
 }
 
 // powerBelow is the largest power of two up to x; 0 below 1.

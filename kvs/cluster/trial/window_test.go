@@ -15,14 +15,14 @@ import (
 // warming returns a controller of clients in the warm-up, with these flags, and their pipes.
 func warming(t *testing.T, s Setup, clients int, flags string) (*Controller, []*pipe) {
 	t.Helper()
-	values := metrics.FlagValues{"workers": "64", "batch": "8192", "warmup": "1", "secs": "2", "call-timeout": "10"}
+	values := metrics.Settings{"workers": "64", "batch": "8192", "warmup": "1", "secs": "2", "call-timeout": "10"}
 	config := &metrics.Config{Flags: values}
 	for _, flag := range strings.Fields(flags) {
 		name, value, _ := strings.Cut(flag, "=")
 		values[name], config.Args = value, append(config.Args, "-"+flag)
 	}
 	c := New(s)
-	c.begin = time.Now().Add(-values.Length("warmup") + time.Second) // the warm-up has a second left
+	c.begin = time.Now().Add(-values.WarmUp() + time.Second) // the warm-up has a second left
 	var pipes []*pipe
 	for i := range clients {
 		p := &pipe{}
@@ -66,7 +66,7 @@ func TestWindowFitsTheRounds(t *testing.T) {
 		said := new(bytes.Buffer)
 		test.setup.Stderr = said
 		c, pipes := warming(t, test.setup, 2, test.flags)
-		if c.processes[0].settings().Length("warmup") == 0 {
+		if c.processes[0].settings().WarmUp() == 0 {
 			c.begin = time.Now()
 		}
 		if f := c.settle(c.processes[0], test.rounds[0]); f != nil {
