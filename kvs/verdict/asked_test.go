@@ -25,8 +25,12 @@ func TestAskedFlags(t *testing.T) {
 		"another batch than the lowered one":  {func(_ *judged, _, c metrics.Settings) { c["batch"] = "8192" }, `-batch "8192", the launcher asked for "64"`},
 		"a flag that it does not report":      {func(_ *judged, _, c metrics.Settings) { delete(c, "verify") }, `-verify "", the launcher asked for "full"`},
 		"half of -secs":                       {func(run *judged, _, _ metrics.Settings) { run.Nodes[1].Summary.WindowLengthS = 5 }, "window is 5.000 s long, the launcher asked for 10.000 s"},
-		"a server of another engine":          {func(_ *judged, s, _ metrics.Settings) { s["engine"] = "slab" }, `the server has -engine "slab", the launcher asked for "syncmap"`},
-		"a server that keeps its store":       {func(_ *judged, s, _ metrics.Settings) { s["reopen"] = "true" }, `-reopen "true"`},
+		"a longer window than told":           {func(run *judged, _, _ metrics.Settings) { run.Nodes[1].Summary.WindowLengthS = 11 }, "window is 11.000 s long, the launcher asked for 10.000 s"},
+		"told late, without a warm-up": {func(run *judged, _, c metrics.Settings) {
+			run.Nodes[1].Summary.WindowLengthS, c["warmup"], run.Asked[metrics.Client]["warmup"] = 11, "0", "0"
+		}, ""},
+		"a server of another engine":    {func(_ *judged, s, _ metrics.Settings) { s["engine"] = "slab" }, `the server has -engine "slab", the launcher asked for "syncmap"`},
+		"a server that keeps its store": {func(_ *judged, s, _ metrics.Settings) { s["reopen"] = "true" }, `-reopen "true"`},
 		"a server in place of a killed one": {func(run *judged, s, _ metrics.Settings) {
 			s["reopen"], run.Restart = "true", &metrics.Restart{Server: "s0"}
 		}, ""},
@@ -37,7 +41,7 @@ func TestAskedFlags(t *testing.T) {
 		run := witnessed()
 		run.Asked = map[metrics.Role]metrics.Settings{
 			metrics.Server: {"engine": "syncmap", "reopen": "false", "listen": "127.0.0.1:0"},
-			metrics.Client: {"workers": "2", "seed": "7", "crc": "true", "verify": "full", "batch": "64", "hosts": "127.0.0.1:0"},
+			metrics.Client: {"workers": "2", "seed": "7", "crc": "true", "verify": "full", "batch": "64", "warmup": "5", "hosts": "127.0.0.1:0"},
 		}
 		server, client := maps.Clone(run.Asked[metrics.Server]), maps.Clone(run.Asked[metrics.Client])
 		run.Nodes[0].Config.Flags, run.Nodes[1].Config.Flags = server, client
