@@ -31,7 +31,7 @@ var Kind = cluster.Kind{
 	},
 	New: func(fs *flag.FlagSet, cfg *cluster.Config) cluster.Planner {
 		p := new(planner)
-		fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure all of them; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) (err error) {
+		fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure every entry; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) (err error) {
 			cfg.NoCeiling = true
 			p.file, err = Read(text)
 			return err

@@ -27,7 +27,7 @@ var Kind = cluster.Kind{
 	},
 	New: func(fs *flag.FlagSet, cfg *cluster.Config) cluster.Planner {
 		p := &planner{cfg: cfg}
-		fs.Func("study", "test claims of reports, `NAME`: one or more of the studies of --study list, with commas between them; all; or a file of your own, such as mine.toml (docs/experiments.md); --quick takes their quick form", func(text string) (err error) {
+		fs.Func("study", "test claims of reports: `NAME` is one or more studies of --study list, separated by commas, or all, or a file of your own, such as mine.toml (docs/experiments.md); --quick takes their quick form", func(text string) (err error) {
 			if p.list = text == "list"; p.list {
 				text = "all"
 			}

@@ -18,7 +18,7 @@ import (
 // Row is the launcher's flag --tune.
 var Row = preflight.View{
 	Flag:  "tune",
-	Usage: "show: print the settings of every node's host that decide how fast it is, with recommended values and the commands that set them, and start nothing",
+	Usage: "show: print the settings of every host that affect its speed, with recommended values and the commands that set them; start nothing",
 	Check: func(value string) error {
 		if value != "show" {
 			return errors.New("want show: it prints the commands that set a host")

@@ -37,7 +37,7 @@ var ErrUnknown = wire.ErrUnknown
 
 func checkNetwork(o Options, u Use) error {
 	if o.Retry && u.CallsUnderWay > service.MaxWindow {
-		return fmt.Errorf("-retry: the workers that share a connection have %d calls under way: want at most %d, and so more -connections",
+		return fmt.Errorf("-retry: the workers that share a connection have %d calls in flight: want at most %d, and so more -connections",
 			u.CallsUnderWay, service.MaxWindow)
 	}
 	return o.Cached.Check(u.Longest)
