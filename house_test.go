@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,5 +130,81 @@ func TestNoDebugPages(t *testing.T) {
 		if slices.Contains(packages, page) {
 			t.Errorf("%s is linked into a program", page)
 		}
+	}
+}
+
+// goes lists the files that go with an extra: tests of whole programs with it, and extras that
+// are built on it. A pattern is filepath.Match's.
+var goes = map[string][]string{
+	"contain": {"cmd/kvscluster/contain_test.go"},
+	"grade":   {"cmd/kvscluster/class_test.go", "cmd/kvscluster/evening_test.go"},
+	"study":   {"cmd/kvscluster/study_test.go"},
+}
+
+// TestExtrasCanGo deletes each extra, and the lines of the mains that name it, in a copy of
+// the repository. The rest builds, with its tests. KVLAB_LONG=1 runs it: each extra takes a
+// build.
+func TestExtrasCanGo(t *testing.T) {
+	if os.Getenv("KVLAB_LONG") != "1" {
+		t.Skip("KVLAB_LONG=1 runs it")
+	}
+	folders, err := filepath.Glob("extra/*")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no extras: %v", err)
+	}
+	for _, folder := range folders {
+		name := filepath.Base(folder)
+		t.Run(name, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "kvlab")
+			if out, err := exec.Command("git", "clone", "--quiet", ".", root).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if err := os.RemoveAll(filepath.Join(root, folder)); err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range goes[name] {
+				if err := os.Remove(filepath.Join(root, file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mains, err := filepath.Glob(filepath.Join(root, "cmd/*/*.go"))
+			if err != nil || len(mains) == 0 {
+				t.Fatalf("no mains: %v", err)
+			}
+			for _, main := range mains {
+				unlist(t, main, "kvlab/extra/"+name)
+			}
+			vet := exec.Command("go", "vet", "./...")
+			vet.Dir = root
+			if out, err := vet.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// unlist deletes the lines of a file that import a package, or one below it, and those that
+// name it.
+func unlist(t *testing.T, file, path string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	var names []string
+	isImport := regexp.MustCompile(`^\t"` + path + `(/[a-z/]+)?"$`)
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		if !isImport.MatchString(line) {
+			return false
+		}
+		names = append(names, filepath.Base(strings.Trim(line, "\t\"")))
+		return true
+	})
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return regexp.MustCompile(`\b` + name + `\.[A-Z]`).MatchString(line) })
+	})
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

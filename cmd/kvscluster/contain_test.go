@@ -12,15 +12,6 @@ import (
 	"kvlab/internal/labtest"
 )
 
-// needRoot wants root in a test that KVLAB_CI=1 asks for.
-func needRoot(t *testing.T) {
-	t.Helper()
-	inCI(t)
-	if os.Geteuid() != 0 {
-		t.Fatal("needs root, and KVLAB_CI=1 wants every test to run")
-	}
-}
-
 // warm compiles the packages that a contained build of a program needs. The build sees them
 // in Go's cache, where it leaves nothing itself.
 func warm(t *testing.T, program string) {

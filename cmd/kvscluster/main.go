@@ -23,8 +23,32 @@ import (
 	"kvlab/plots"
 )
 
+// launcher lists what the launcher has of extras, one a line.
+func launcher(root, bin string) *cluster.Launcher {
+	l := cluster.New(root, bin, os.Stdout, os.Stderr)
+	l.Draw = plots.Pages{
+		pages.Row,
+	}.Draw
+	l.List = index.Write
+	l.Extras.Contain = &contain.Flag
+	l.Extras.Kinds = []cluster.Kind{
+		study.Kind,
+		grade.Kind,
+	}
+	l.Extras.Views = []preflight.View{
+		tune.Row,
+	}
+	return l
+}
+
+// parts lists the programs that the launcher's own is too, in namespaces and behind walls.
+var parts = []func() (status int, ok bool){
+	contain.Main,
+	virtual.Main,
+}
+
 func main() {
-	for _, part := range []func() (int, bool){contain.Main, virtual.Main} {
+	for _, part := range parts {
 		if status, ok := part(); ok {
 			os.Exit(status)
 		}
@@ -36,11 +60,10 @@ func main() {
 	}
 	bin := filepath.Dir(executable)
 	root := cmp.Or(os.Getenv("KVLAB_ROOT"), filepath.Dir(bin)) // run-cluster.sh sets it with KVLAB_BIN
-	launcher := cluster.New(root, bin, os.Stdout, os.Stderr)
+	l := launcher(root, bin)
 	ctx, force := interrupts()
-	launcher.Force, launcher.Draw, launcher.List = force, plots.Pages{pages.Row}.Draw, index.Write
-	launcher.Extras = cluster.Extras{Contain: &contain.Flag, Kinds: []cluster.Kind{study.Kind, grade.Kind}, Views: []preflight.View{tune.Row}}
-	os.Exit(cluster.ExitStatus(launcher.Run(ctx, os.Args[1:])))
+	l.Force = force
+	os.Exit(cluster.ExitStatus(l.Run(ctx, os.Args[1:])))
 }
 
 // interrupts ends the context at the first signal, for an end in order, and closes force

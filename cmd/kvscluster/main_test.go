@@ -232,3 +232,12 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
+
+// needRoot wants root in a test that KVLAB_CI=1 asks for.
+func needRoot(t *testing.T) {
+	t.Helper()
+	inCI(t)
+	if os.Geteuid() != 0 {
+		t.Fatal("needs root, and KVLAB_CI=1 wants every test to run")
+	}
+}

@@ -28,7 +28,9 @@ var kvsplot = command.Program{
 		index.Command,
 		serve.Command,
 	},
-	Pages: plots.Pages{pages.Row},
+	Pages: plots.Pages{
+		pages.Row,
+	},
 }
 
 func main() {
