@@ -3,7 +3,6 @@ package loadgen
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ func TestCheckOfRightStore(t *testing.T) {
 	for i, name := range engine.Names {
 		for j, batch := range []int{1, 600} { // 600 is more than the server decodes at a time
 			for k, mix := range []string{workload.YCSBA, workload.YCSBF} {
-				if (j != i/2%2 || k != i%2) && os.Getenv("KVLAB_LONG") != "1" {
+				if (j != i/2%2 || k != i%2) && !long() {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %d %s", name, batch, mix), func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -175,7 +174,7 @@ func TestBlackHole(t *testing.T) {
 // shares are logged. KVLAB_LONG=1 makes many more runs.
 func TestFlips(t *testing.T) {
 	runs, seed := 5, uint64(20261122)
-	if os.Getenv("KVLAB_LONG") == "1" {
+	if long() {
 		runs, seed = 500, uint64(time.Now().UnixNano())
 	}
 	t.Logf("seed %d", seed)

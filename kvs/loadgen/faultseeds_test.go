@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +23,7 @@ import (
 func TestFaultSeeds(t *testing.T) {
 	t.Parallel() // it mostly waits
 	moments, seed := 1, uint64(20261122)
-	if os.Getenv("KVLAB_LONG") == "1" {
+	if long() {
 		moments, seed = 20, uint64(time.Now().UnixNano())
 	}
 	t.Logf("seed %d", seed)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
@@ -37,7 +36,7 @@ var historyFaults = []string{"none", "cut", "paused", "slow link"}
 // without a fault and 102 with one.
 func TestHistories(t *testing.T) {
 	plain, faulty := 6, 3
-	if os.Getenv("KVLAB_LONG") == "1" {
+	if long() {
 		plain, faulty = 100, 102
 	}
 	var sum metrics.Check

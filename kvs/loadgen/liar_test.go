@@ -2,30 +2,39 @@ package loadgen
 
 import (
 	"bytes"
-	"context"
-	"strings"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
 	"sync"
-	"sync/atomic"
-	"testing"
 
 	"kvlab/kvs"
-	"kvlab/kvs/engine"
+	"kvlab/kvs/engine/enginetest"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
-	"kvlab/workload"
 )
 
-// liar is an engine that answers correctly until a test makes it lie. A lie changes
-// operations before the engine or results after it.
+// liar is an engine that takes one batch at a time, and answers correctly until a test makes
+// it lie. A lie changes operations before the engine or results after it.
 type liar struct {
 	kvs.Engine
-	lying  atomic.Bool
-	before func(ops []kvs.Op) []kvs.Op                         // what the engine is given
-	after  func(ops []kvs.Op, right []kvs.Result) []kvs.Result // what is answered
+	before func(ops []kvs.Op) []kvs.Op                         // what the engine is given; nil for the operations
+	after  func(ops []kvs.Op, right []kvs.Result) []kvs.Result // what is answered; nil for the results
+
+	mu    sync.Mutex
+	lying bool // guarded by mu
+}
+
+// lie makes the engine lie from now on.
+func (l *liar) lie() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lying = true
 }
 
 func (l *liar) Apply(ops []kvs.Op, reply *kvs.Reply) {
-	if !l.lying.Load() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.lying || l.before == nil && l.after == nil {
 		l.Engine.Apply(ops, reply)
 		return
 	}
@@ -33,15 +42,7 @@ func (l *liar) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	if l.before != nil {
 		given = l.before(ops)
 	}
-	var honest kvs.Reply
-	honest.Reset()
-	l.Engine.Apply(given, &honest)
-	results := make([]kvs.Result, honest.Len())
-	cursor := honest.Results()
-	for i := range results {
-		results[i], _ = cursor.Next()
-		results[i].Value = bytes.Clone(results[i].Value)
-	}
+	results := applied(l.Engine, given)
 	if l.after != nil {
 		results = l.after(ops, results)
 	}
@@ -57,29 +58,122 @@ func (l *liar) Apply(ops []kvs.Op, reply *kvs.Reply) {
 			reply.Stored()
 		}
 	}
-	honest.Free()
 }
 
-// oneFound applies a lie to the first result of each Apply that found a value.
-func oneFound(lie func(op kvs.Op, r *kvs.Result)) func([]kvs.Op, []kvs.Result) []kvs.Result {
-	return func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
-		for i := range results {
-			if results[i].Found {
-				lie(ops[i], &results[i])
-				break
-			}
+// applied returns copies of the results of operations.
+func applied(e kvs.Engine, ops []kvs.Op) []kvs.Result {
+	var reply kvs.Reply
+	reply.Reset()
+	e.Apply(ops, &reply)
+	results := make([]kvs.Result, reply.Len())
+	cursor := reply.Results()
+	for i := range results {
+		results[i], _ = cursor.Next()
+		results[i].Value = bytes.Clone(results[i].Value)
+	}
+	reply.Free()
+	return results
+}
+
+// answers is a liar that changes results.
+func answers(lie func(ops []kvs.Op, right []kvs.Result) []kvs.Result) func(kvs.Engine) *liar {
+	return func(e kvs.Engine) *liar { return &liar{Engine: e, after: lie} }
+}
+
+// oneFound is a liar that changes the first result of each batch that found a value.
+func oneFound(lie func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *liar {
+	return answers(func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		if i := slices.IndexFunc(results, func(r kvs.Result) bool { return r.Found }); i >= 0 {
+			lie(ops[i], &results[i])
 		}
 		return results
+	})
+}
+
+// eachFound is a liar that changes every result that found a value. newLie makes it, with a
+// memory of its own.
+func eachFound(newLie func() func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *liar {
+	return func(e kvs.Engine) *liar {
+		lie := newLie()
+		return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+			for i := range results {
+				if results[i].Found {
+					lie(ops[i], &results[i])
+				}
+			}
+			return results
+		}}
 	}
 }
 
-// stranger returns a value for a key by a writer that is not in the run.
+// allOf is a liar that gives all operations of a kind one result.
+func allOf(kind kvs.Kind, result kvs.Result) func(kvs.Engine) *liar {
+	return answers(func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		for i := range results {
+			if ops[i].Kind == kind {
+				results[i] = result
+			}
+		}
+		return results
+	})
+}
+
+// loses is a liar that acknowledges every nth operation of a kind, and in its place writes to
+// a key that is below all others.
+func loses(kind kvs.Kind, nth int) func(kvs.Engine) *liar {
+	return func(e kvs.Engine) *liar {
+		n := 0
+		return &liar{Engine: e, before: func(ops []kvs.Op) []kvs.Op {
+			given := slices.Clone(ops)
+			for i := range given {
+				if given[i].Kind != kind {
+					continue
+				}
+				if n++; n%nth == 0 {
+					given[i] = kvs.Op{Kind: kvs.Put, Key: []byte{0}, Value: []byte("lost")}
+				}
+			}
+			return given
+		}}
+	}
+}
+
+// keeps is a liar that acknowledges every nth put to some keys, and writes the value that the
+// key has.
+func keeps(some func(hash uint64) bool, nth int) func(kvs.Engine) *liar {
+	return func(e kvs.Engine) *liar {
+		n := 0
+		return &liar{Engine: e, before: func(ops []kvs.Op) []kvs.Op {
+			given := slices.Clone(ops)
+			for i, op := range given {
+				if op.Kind != kvs.Put || !some(route.Hash(op.Key)) {
+					continue
+				}
+				if n++; n%nth == 0 {
+					given[i].Value = applied(e, []kvs.Op{{Kind: kvs.Get, Key: op.Key}})[0].Value
+				}
+			}
+			return given
+		}}
+	}
+}
+
+// newValue returns a value of a writer for the key of a hash.
+func newValue(size int, hash uint64, w value.Writer) []byte {
+	v := make([]byte, size)
+	value.Fixed.Put(v, hash, w)
+	return v
+}
+
+// stranger answers with a value of a writer that is not in the run.
 func stranger(op kvs.Op, r *kvs.Result) {
 	r.Value = newValue(len(r.Value), route.Hash(op.Key), value.NewWriter(9, 0))
 }
 
-// forget returns a miss for a key that is stored.
-func forget(_ kvs.Op, r *kvs.Result) { *r = kvs.Result{Read: true} }
+// madeUp computes a value from its key, its writer and its version.
+func madeUp(op kvs.Op, r *kvs.Result) {
+	r.Value = newValue(len(r.Value), route.Hash(op.Key), value.Writer(binary.LittleEndian.Uint64(r.Value[8:])))
+}
 
 // swapped exchanges the first two values of different keys.
 func swapped(ops []kvs.Op, results []kvs.Result) []kvs.Result {
@@ -97,137 +191,177 @@ func swapped(ops []kvs.Op, results []kvs.Result) []kvs.Result {
 	return results
 }
 
-// Each lie of a server in the window is found: as a failed check, as a miss, or as an
-// error that ends the run. No operation with a lie counts.
-func TestLiesInWindow(t *testing.T) {
-	var kept sync.Map // key -> another key's value
-	tests := []struct {
-		name   string
-		liar   *liar
-		verify int
-		want   string // in the first failure or in the error; "" for misses
-	}{
-		{"two results swapped", &liar{after: swapped}, 16, "the value of another key"},
-		{"another key's value", &liar{after: oneFound(func(op kvs.Op, r *kvs.Result) {
-			if other, ok := kept.Swap(len(op.Key)%2, bytes.Clone(r.Value)); ok {
-				r.Value = other.([]byte)
-			}
-		})}, 16, "the value of another key"},
-		{"a value of another run", &liar{after: oneFound(stranger)}, 16, "which does not exist"},
-		{"a bit of the key hash", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[3] ^= 4 })}, 16, "the value of another key"},
-		{"a bit of the version", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[9] ^= 1 })}, 16, "check bytes"},
-		{"a bit of the check bytes", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[20] ^= 128 })}, 16, "check bytes"},
-		{"a bit of the body, all compared", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[99] ^= 1 })}, 1, "a value whose last 4 bytes are"},
-		{"a bit of the body, one in 16 compared", &liar{after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result {
-			for i := range results {
-				if results[i].Found {
-					results[i].Value[50] ^= 1
-				}
-			}
-			return results
-		}}, 16, "at offset 48, want"},
-		{"a value cut off", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = r.Value[:90] })}, 16, "a value of 90 bytes, want 100"},
-		{"an empty value", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value = nil })}, 16, "an empty value, want 100 bytes"},
-		{"a key forgotten", &liar{after: oneFound(forget)}, 16, ""},
-		{"a result left out", &liar{after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result { return results[1:] }}, 16, "results for 200 operations"},
-		{"a result too many", &liar{after: func(_ []kvs.Op, results []kvs.Result) []kvs.Result { return append(results, kvs.Result{}) }}, 16, "results for 200 operations"},
-		{"a Get answered as a Put", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { *r = kvs.Result{} })}, 16, "its result is not"},
-		{"a Put answered as a Get", &liar{after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
-			for i := range results {
-				if ops[i].Kind == kvs.Put {
-					results[i] = kvs.Result{Read: true}
-				}
-			}
-			return results
-		}}, 16, "is a put, its result is not"},
-		{"writes to other keys", &liar{before: func(ops []kvs.Op) []kvs.Op {
-			given := bytes.Clone(ops[0].Key)
-			changed := append([]kvs.Op(nil), ops...)
-			for i := range changed {
-				if changed[i].Kind == kvs.Put {
-					changed[i].Key = given
-				}
-			}
-			return changed
-		}}, 16, "the value of another key"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			c := small()
-			c.Workload.Workload, c.Verify = workload.YCSBA, test.verify
-			test.liar.Engine = engine.NewMutex()
-			s := newStore(t, "server0", c.Codec, test.liar)
-			c.Hosts = []string{s.addr}
-			g := connected(t, c)
-			if err := g.Load(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			test.liar.lying.Store(true)
-			err := g.measureOps(5000)
-			summary := g.Summary()
-			failures := summary.Verification.Failures
-			switch {
-			case err != nil:
-				if !strings.Contains(err.Error(), test.want) || test.want == "" || !strings.Contains(err.Error(), "server0") {
-					t.Errorf("error %v, want %q", err, test.want)
-				}
-			case test.want == "":
-				if summary.Total.Misses == 0 || failures != 0 {
-					t.Errorf("%d misses and %d failures, want misses only", summary.Total.Misses, failures)
-				}
-			default:
-				if failures == 0 || !strings.Contains(summary.Verification.First, test.want) {
-					t.Errorf("%d failures, the first %q; want %q", failures, summary.Verification.First, test.want)
-				}
-				applied := s.service.Counts()[c.Node]
-				if summary.Total.Ops()+failures != applied.Ops() {
-					t.Errorf("%d verified and %d wrong, %d applied", summary.Total.Ops(), failures, applied.Ops())
-				}
-			}
-		})
+// anothers answers with the value of another key that was read before.
+func anothers() func(kvs.Op, *kvs.Result) {
+	kept := map[int][]byte{}
+	return func(op kvs.Op, r *kvs.Result) {
+		other := kept[len(op.Key)%2]
+		kept[len(op.Key)%2] = bytes.Clone(r.Value)
+		if other != nil {
+			r.Value = other
+		}
 	}
 }
 
-// A store that loses or changes records does not pass the load, for any share of
-// compared values.
-func TestLiesInLoad(t *testing.T) {
-	puts := 0
-	tests := []struct {
-		name string
-		liar *liar
-		want string
-	}{
-		{"each 1000th put dropped", &liar{before: func(ops []kvs.Op) []kvs.Op {
-			changed := append([]kvs.Op(nil), ops...)
-			for i := range changed {
-				if changed[i].Kind == kvs.Put {
-					if puts++; puts%1000 == 0 {
-						changed[i].Key = []byte("lost")
+// torn answers each 20th read with the header of one value and the end of another.
+func torn() func(kvs.Op, *kvs.Result) {
+	n := 0
+	return func(_ kvs.Op, r *kvs.Result) {
+		if n++; n%20 == 0 {
+			clear(r.Value[len(r.Value)/2:])
+		}
+	}
+}
+
+// stale is a liar with a cache that returns each value so many times. Only the writes to it
+// invalidate it, and only if they do at all.
+func stale(times int, invalidated bool) func(kvs.Engine) *liar {
+	type entry struct {
+		value []byte
+		left  int
+	}
+	return func(e kvs.Engine) *liar {
+		cache := make(map[string]entry)
+		return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+			for i := range results {
+				key := string(ops[i].Key)
+				if invalidated && ops[i].Kind.Writes() {
+					delete(cache, key)
+				} else if results[i].Found {
+					e := cache[key]
+					if e.left == 0 {
+						e = entry{bytes.Clone(results[i].Value), times}
 					}
+					e.left--
+					cache[key] = e
+					results[i].Value = e.value
 				}
 			}
-			return changed
-		}}, "1 of them are not there"},
-		{"a bit of one body", &liar{after: oneFound(func(_ kvs.Op, r *kvs.Result) { r.Value[50] ^= 1 })}, "are wrong; the first: worker 0: get: a value with "},
-		{"a stranger's value", &liar{after: oneFound(stranger)}, "which does not exist"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			c := small()
-			c.Workload.Records, c.Workers, c.Verify = 1500, 1, 1000
-			test.liar.Engine = engine.NewMutex()
-			test.liar.lying.Store(true)
-			c.Hosts = []string{newStore(t, "server0", c.Codec, test.liar).addr}
-			err := connected(t, c).Load(context.Background())
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "read records 0 to 1500 back") {
-				t.Errorf("error %v, want %q", err, test.want)
-			}
-		})
+			return results
+		}}
 	}
 }
 
-func newValue(size int, hash uint64, w value.Writer) []byte {
-	v := make([]byte, size)
-	value.Fixed.Put(v, hash, w)
-	return v
+// again is a liar that applies the first put of each 50th batch again, some batches later,
+// like a store that does not recognize a batch that is sent again.
+func again(e kvs.Engine) *liar {
+	var kept kvs.Op
+	batches := 0
+	return &liar{Engine: e, before: func(ops []kvs.Op) []kvs.Op {
+		batches++
+		put := slices.IndexFunc(ops, func(op kvs.Op) bool { return op.Kind == kvs.Put })
+		if batches%50 == 0 && put >= 0 {
+			kept = kvs.Op{Kind: kvs.Put, Key: bytes.Clone(ops[put].Key), Value: bytes.Clone(ops[put].Value)}
+		}
+		if batches%50 == 20 && kept.Key != nil {
+			return append([]kvs.Op{kept}, ops...)
+		}
+		return ops
+	}, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result { return results[len(results)-len(ops):] }}
+}
+
+// aliasing is a liar that answers with what has come to stand where a put's value stood in the
+// request's frame.
+func aliasing(e kvs.Engine) *liar {
+	values := make(map[string][]byte)
+	return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		for i, op := range ops {
+			if op.Kind == kvs.Put {
+				values[string(op.Key)] = op.Value
+			} else if results[i].Found {
+				results[i].Value = values[string(op.Key)]
+			}
+		}
+		return results
+	}}
+}
+
+// expiring is a liar that forgets what was written 2000 operations ago, or its bytes.
+func expiring(forgotten kvs.Result) func(kvs.Engine) *liar {
+	return func(e kvs.Engine) *liar {
+		born, now := make(map[string]int), 0
+		return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+			for i, op := range ops {
+				if now++; op.Kind == kvs.Put {
+					born[string(op.Key)] = now
+				} else if now-born[string(op.Key)] > 2000 {
+					results[i] = forgotten
+				}
+			}
+			return results
+		}}
+	}
+}
+
+// overwriting is a liar whose each 20th read-modify-write reads the value that it saw last, and
+// so loses the later writes of others.
+func overwriting(e kvs.Engine) *liar {
+	seen := make(map[string][]byte)
+	n := 0
+	return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		for i := range results {
+			key := string(ops[i].Key)
+			if ops[i].Kind == kvs.ReadModifyWrite {
+				if n++; n%20 == 0 && seen[key] != nil {
+					results[i].Value = seen[key]
+				}
+				seen[key] = bytes.Clone(ops[i].Value)
+			} else if results[i].Found {
+				seen[key] = results[i].Value
+			}
+		}
+		return results
+	}}
+}
+
+// misplaced is a liar that writes all values of a batch to its first key.
+func misplaced(e kvs.Engine) *liar {
+	return &liar{Engine: e, before: func(ops []kvs.Op) []kvs.Op {
+		given := slices.Clone(ops)
+		for i := range given {
+			if given[i].Kind == kvs.Put {
+				given[i].Key = ops[0].Key
+			}
+		}
+		return given
+	}}
+}
+
+// wrongVersions is an engine whose versions are wrong in one way.
+func wrongVersions(wrong string) func(kvs.Engine) *liar {
+	return func(kvs.Engine) *liar {
+		return &liar{Engine: enginetest.NewVersionMutant(wrong, rand.New(rand.NewPCG(1, 0)))}
+	}
+}
+
+// pair is a pair of a scan's result.
+type pair struct{ key, value []byte }
+
+// scanned is a liar that changes the pairs of each scan that has three.
+func scanned(lie func([]pair) []pair) func(kvs.Engine) *liar {
+	return answers(func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		for i := range results {
+			if !ops[i].Kind.Scans() {
+				continue
+			}
+			var all []pair
+			for pairs := kvs.PairsOf(results[i].Value); pairs.More(); {
+				key, value, _ := pairs.Next()
+				all = append(all, pair{key, value})
+			}
+			if len(all) < 3 {
+				continue
+			}
+			var r kvs.Reply
+			r.Reset()
+			start := r.BeginPairs()
+			for _, p := range lie(all) {
+				r.Pair(p.key, p.value)
+			}
+			r.EndPairs(start)
+			cursor := r.Results()
+			results[i], _ = cursor.Next()
+		}
+		return results
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -121,7 +120,7 @@ func (p *pausing) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // all, with latencies from 0 to 200 ms. In a closed loop it affects few calls, which
 // only a quiet machine shows (KVLAB_LONG=1).
 func TestOpenLoopSeesAPause(t *testing.T) {
-	long := os.Getenv("KVLAB_LONG") == "1"
+	long := long()
 	if !long {
 		t.Parallel()
 	}

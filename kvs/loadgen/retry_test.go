@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -294,4 +295,15 @@ func TestServerGone(t *testing.T) {
 	if !errors.As(err, &call) || call.Server != "server0" || errors.As(err, &restarted) {
 		t.Errorf("error %v, want that of the call", err)
 	}
+}
+
+// cutting is a proxy that cuts each connection at a random byte.
+func cutting(t *testing.T, addr string, seed uint64) *faultproxy.Proxy {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(seed, 0))
+	return faultproxy.Start(t, addr, func(int) []faultproxy.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		return []faultproxy.Fault{{Kind: faultproxy.Cut, Way: faultproxy.Way(rng.IntN(2)), At: 2000 + rng.Int64N(60_000)}}
+	})
 }

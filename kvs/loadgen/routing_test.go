@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
@@ -112,7 +111,7 @@ func TestBalance(t *testing.T) {
 		}
 	}
 	step := 7 // of the numbers of servers: 2, 9 and 16
-	if os.Getenv("KVLAB_LONG") == "1" {
+	if long() {
 		step = 1
 	}
 	for _, test := range tests {
@@ -160,7 +159,7 @@ func TestBalanceOfManyServers(t *testing.T) {
 // For any ids of the popular records, no two of these share a slot.
 func TestBalanceWithAnySeed(t *testing.T) {
 	seeds := uint64(5)
-	if os.Getenv("KVLAB_LONG") == "1" {
+	if long() {
 		seeds = 20
 	}
 	for seed := range seeds {

@@ -21,7 +21,7 @@ func TestSizes(t *testing.T) {
 			if err := c.KeySize.Set(test.keys); err != nil {
 				t.Fatal(err)
 			}
-			run, err := trial(t, c, mistake{})
+			run, err := trial(t, c, mistake{ops: many})
 			if err != nil {
 				t.Fatal(err)
 			}

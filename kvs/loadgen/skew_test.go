@@ -16,7 +16,7 @@ func TestSkewIsSeen(t *testing.T) {
 			t.Run(fmt.Sprintf("theta %v %s", theta, router), func(t *testing.T) {
 				c := trialOf(7)
 				c.Workload.Theta, c.Router = theta, router
-				run, err := trial(t, c, mistake{})
+				run, err := trial(t, c, mistake{ops: many})
 				if err != nil {
 					t.Fatal(err)
 				}
