@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -100,10 +101,7 @@ func (e Experiment) Conclude(done []metrics.Trial, err error) experiment.Conclus
 	results := Decide(e.Plan, done)
 	end.Brief = table(results)
 	end.Full += end.Brief
-	outcomes := metrics.OutcomesOf(results)
-	if end.Answer.Basis = outcomes; end.Answer.Good {
-		end.Answer.Headline, end.Answer.Basis = outcomes, format.Plural(len(done), "trial")
-		end.Answer.Latency, end.Answer.Limit = "", ""
+	if end.Answer = verdict.AnswerOfClaims(e.Plan, done, results); end.Answer.Good {
 		end.Answer.Next = "read " + filepath.Join(e.Dir, "study.md") + " for the figures of each claim"
 	}
 	return end

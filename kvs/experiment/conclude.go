@@ -22,89 +22,47 @@ func (s Sweep) Conclude(done []metrics.Trial, err error) Conclusion {
 		return Conclusion{Drawn: len(done) > 0 && !errors.Is(err, context.Canceled)}
 	}
 	points := metrics.Summarize(s.Plan, done)
-	text := s.pointTable(points)
-	if len(s.Plan.Knobs) == 0 {
-		text = totalLines(points[0])
+	brief := s.table(points, false)
+	if brief != "" {
+		brief += "\n"
 	}
-	return Conclusion{Brief: s.brief(points), Full: text + s.notes(points) + "\n", Verdict: s.verdict(done), Answer: verdict.AnswerOfTrials(s.Plan, done), Drawn: len(done) > 0}
+	return Conclusion{Brief: brief, Full: s.table(points, true) + s.notes(points) + "\n", Verdict: s.verdict(done), Answer: verdict.AnswerOfTrials(s.Plan, done), Drawn: len(done) > 0}
 }
 
-// brief returns the labs' total line, or a line for each point, in at most 80 columns.
-func (s Sweep) brief(points []metrics.Point) string {
+// table returns the labs' total line, "" of a point that failed; of several points a line
+// each, in at most 80 columns, or with two more figures.
+func (s Sweep) table(points []metrics.Point, more bool) string {
 	if len(s.Plan.Knobs) == 0 {
 		if !points[0].OK() {
 			return ""
 		}
-		return totalLine(points[0]) + "\n"
+		estimate, _ := points[0].Estimate()
+		return fmt.Sprintf("\ntotal %.0f op/s\n", estimate.Median)
 	}
-	var out strings.Builder
-	out.WriteByte('\n')
-	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "point\tvalid trials\tops/s\t95 % interval\tlimited by")
+	rows := [][]string{{"point", "valid trials", "ops/s", "95 % interval", "limited by", "half-width", "no store"}}
 	for _, point := range points {
-		median, interval := "failed", "-"
+		median, interval, width, ceiling := "failed", "-", "-", "-"
 		if point.OK() {
 			estimate, ok := point.Estimate()
 			if median = format.Count(estimate.Median); ok {
 				interval = format.Count(estimate.Low) + " to " + format.Count(estimate.High)
-			}
-		}
-		limit, _ := point.Bottleneck()
-		fmt.Fprintf(table, "%s\t%d/%d\t%s\t%s\t%s\n", format.Label(metrics.PointName(s.Plan.Knobs, point.Values), 24),
-			len(point.Valid), point.Trials(), median, interval, cmp.Or(string(limit), "-"))
-	}
-	table.Flush()
-	return out.String() + "\n"
-}
-
-// totalLine returns the labs' total line of a point with a result.
-func totalLine(point metrics.Point) string {
-	estimate, _ := point.Estimate()
-	return fmt.Sprintf("\ntotal %.0f op/s\n", estimate.Median)
-}
-
-// totalLines are the labs' total line, with the median of the trials, and its interval. A
-// failed point has no total.
-func totalLines(point metrics.Point) string {
-	if !point.OK() {
-		return ""
-	}
-	estimate, ok := point.Estimate()
-	text := totalLine(point) + fmt.Sprintf("median of %s, ", format.Plural(estimate.N, "trial"))
-	if !ok {
-		text += "too few for a 95 % interval, which needs 6\n"
-	} else {
-		text += fmt.Sprintf("%.1f %% interval %.0f to %.0f op/s, half-width %.2g %%\n",
-			100*estimate.Coverage, estimate.Low, estimate.High, 100*estimate.HalfWidth())
-	}
-	if h := headroom(point); h != "-" {
-		text += h + " as fast without a store\n"
-	}
-	return text + "limited by: " + limitedBy(point) + "\n"
-}
-
-// pointTable has a line for each point.
-func (s Sweep) pointTable(points []metrics.Point) string {
-	var out strings.Builder
-	out.WriteByte('\n')
-	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, knob := range s.Plan.Knobs {
-		fmt.Fprintf(table, "%s\t", knob.Name)
-	}
-	fmt.Fprintln(table, "trials\tfailed\tmedian op/s\t95 % interval\thalf-width\tno store\tlimited by\t")
-	for _, point := range points {
-		for i, value := range point.Values {
-			fmt.Fprintf(table, "%s\t", s.Plan.Knobs[i].Label(value))
-		}
-		median, interval, width := "failed", "-", "-"
-		if point.OK() {
-			estimate, ok := point.Estimate()
-			if median, interval = fmt.Sprintf("%.0f", estimate.Median), "too few trials"; ok {
-				interval = fmt.Sprintf("%.0f to %.0f", estimate.Low, estimate.High)
 				width = fmt.Sprintf("%.2g %%", 100*estimate.HalfWidth())
 			}
 		}
-		fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", point.Trials(), len(point.Failed), median, interval, width, headroom(point), limitedBy(point))
+		if h := point.Headroom(); h > 0 {
+			ceiling = fmt.Sprintf("%.2fx", h)
+		}
+		rows = append(rows, []string{format.Label(metrics.PointName(s.Plan.Knobs, point.Values), 24),
+			fmt.Sprintf("%d/%d", len(point.Valid), point.Trials()), median, interval, cmp.Or(verdict.LimitOf(point), "-"), width, ceiling})
+	}
+	var out strings.Builder
+	out.WriteByte('\n')
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if !more {
+			row = row[:5]
+		}
+		fmt.Fprintln(table, strings.Join(row, "\t"))
 	}
 	table.Flush()
 	return out.String()
@@ -146,26 +104,6 @@ func (s Sweep) notes(points []metrics.Point) string {
 		}
 	}
 	return b.String()
-}
-
-// headroom is how many times as fast the clients are without a store.
-func headroom(point metrics.Point) string {
-	if h := point.Headroom(); h > 0 {
-		return fmt.Sprintf("%.2fx", h)
-	}
-	return "-"
-}
-
-// limitedBy is the bottleneck of a point's trials, or of most of them.
-func limitedBy(point metrics.Point) string {
-	limit, n := point.Bottleneck()
-	switch {
-	case limit == "":
-		return "-"
-	case n == len(point.Valid):
-		return string(limit)
-	}
-	return fmt.Sprintf("%s (%d of %d)", limit, n, len(point.Valid))
 }
 
 // verdict is the verdict on all trials. One failed trial fails the sweep.

@@ -38,6 +38,18 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	return a
 }
 
+// AnswerOfClaims returns the answer of a study's trials, which has the outcomes of its claims
+// in place of the best point.
+func AnswerOfClaims(plan metrics.Sweep, done []metrics.Trial, claims []metrics.ClaimResult) Answer {
+	a := AnswerOfTrials(plan, done)
+	if a.Basis = metrics.OutcomesOf(claims); a.Good {
+		a.Headline, a.Latency, a.Limit, a.Next = a.Basis, "", "", ""
+		a.Basis = fmt.Sprintf("%s of %s; that it contradicts a claim which holds has a probability of at most %.3g %%",
+			format.Plural(len(done), "trial"), format.Plural(len(plan.Study.Points), "point"), 100*plan.Study.Alpha)
+	}
+	return a
+}
+
 // describe fills in the result of trials, of which those of a point are the best.
 func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metrics.Point, made int) {
 	estimate, bounded := best.Estimate()
@@ -162,18 +174,24 @@ func latencyOfPoint(p metrics.Point, at string) string {
 
 // limitOfPoint is what limits most trials of a point, which at names.
 func limitOfPoint(p metrics.Point, at string) string {
-	var parts []string
-	switch limit, n := p.Bottleneck(); {
-	case limit == "":
-	case n == len(p.Valid):
-		parts = append(parts, string(limit)+at)
-	default:
-		parts = append(parts, fmt.Sprintf("%s%s, in %d of %s", limit, at, n, format.Plural(len(p.Valid), "trial")))
+	limit, ceiling := LimitOf(p), ""
+	if limit != "" {
+		limit += at
 	}
 	if h := p.Headroom(); h > 0 {
-		parts = append(parts, fmt.Sprintf("%.2fx as fast without a store", h))
+		ceiling = fmt.Sprintf("%.2fx as fast without a store", h)
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(format.NonEmpty(limit, ceiling), "; ")
+}
+
+// LimitOf returns what limits the valid trials of a point, such as "server CPU", or most of
+// them, as in "server CPU (2 of 3)"; "" where no trial says it.
+func LimitOf(p metrics.Point) string {
+	limit, n := p.Bottleneck()
+	if limit != "" && n < len(p.Valid) {
+		return fmt.Sprintf("%s (%d of %d)", limit, n, len(p.Valid))
+	}
+	return string(limit)
 }
 
 const (

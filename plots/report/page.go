@@ -42,7 +42,7 @@ var words = template.FuncMap{
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
 	"rate":    verdict.RateOf, "bytes": verdict.BytesOf, "rates": ratesTable,
-	"share": percent, "interval": intervalWords, "limit": limitOf,
+	"share": percent, "interval": intervalWords, "limit": verdict.LimitOf,
 	"claimName": chart.ClaimName, "traits": traitsTable, "pairs": pairsText,
 }
 

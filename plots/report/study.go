@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/chart"
@@ -21,15 +20,6 @@ func studyReport(s *folder.Sweep) ([]byte, error) {
 		{ID: "trials", Title: "Trials", Trials: s},
 	}, setupSections(nil, s, "", rawFile{metrics.SweepFile, s.Sweep}, rawFile{metrics.ClaimsFile, s.Claims}, rawFile{metrics.TrialsFile, s.Trials})...)
 	return p.render()
-}
-
-// answerOfStudy has the outcomes of a study's claims in place of its best point.
-func answerOfStudy(s *folder.Sweep, a verdict.Answer) verdict.Answer {
-	basis := fmt.Sprintf("%s of %s; that it contradicts a claim which holds has a probability of at most %.3g %%", s.Progress(), format.Plural(len(s.Points), "point"), 100*s.Study.Alpha)
-	if !a.Good {
-		basis = a.Headline
-	}
-	return verdict.Answer{Verdict: a.Verdict, Good: a.Good, Headline: metrics.OutcomesOf(s.Claims), Basis: basis, Checked: a.Checked, Reservations: a.Reservations}
 }
 
 // pairsText are the comparisons that a claim consists of, each with its interval.

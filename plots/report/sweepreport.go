@@ -52,12 +52,13 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 	return p.render()
 }
 
-// AnswerOf is the answer of a sweep; of a comparison, the ratio is its headline.
+// AnswerOf returns the answer of a sweep. Of a comparison, the headline is the ratio; of a
+// study, the outcomes of its claims.
 func AnswerOf(s *folder.Sweep) verdict.Answer {
-	a := verdict.AnswerOfTrials(s.Sweep, s.Trials)
 	if s.Study != nil {
-		a = answerOfStudy(s, a)
+		return verdict.AnswerOfClaims(s.Sweep, s.Trials, s.Claims)
 	}
+	a := verdict.AnswerOfTrials(s.Sweep, s.Trials)
 	if len(s.Variants) > 0 && a.Good {
 		if c, err := compare.Variants(s.Dir); err == nil {
 			a.Headline, a.Basis = c.Headline()
@@ -223,10 +224,4 @@ func tableOf(knob string, x figure.Axis, line chart.Line) lineTable {
 		t.Caption = "No Universal Scalability Law: " + line.NoLaw + "."
 	}
 	return t
-}
-
-// limitOf is what limits most of a point's valid trials, and how many of them.
-func limitOf(p chart.PointOnLine) string {
-	limit, n := p.Bottleneck()
-	return fmt.Sprintf("%s (%d of %d)", limit, n, len(p.Valid))
 }
