@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"kvlab/kvs/experiment"
@@ -134,10 +133,7 @@ func (e Experiment) Answer(done []metrics.Trial) verdict.Answer {
 
 // table has a line for each entry, in 80 columns, and a sentence for each that is INVALID.
 func table(s metrics.Standings) string {
-	var b, reasons strings.Builder
-	b.WriteByte('\n')
-	lines := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "rank\tentry\tratio, its 95 % interval\tscore")
+	rows, reasons := [][]string{{"rank", "entry", "ratio, its 95 % interval", "score"}}, ""
 	for _, entry := range s.Entries {
 		rank, ratio, percent := "-", "-", "INVALID"
 		if entry.Rank > 0 {
@@ -158,13 +154,12 @@ func table(s metrics.Standings) string {
 				percent = fmt.Sprintf("%.1f ±%.1f %%", entry.Score, half)
 			}
 		} else {
-			fmt.Fprintln(&reasons, format.Wrap(fmt.Sprintf("%s: %s", entry.Entry, format.Label(format.OneLine(entry.Reason), 400)), 0, 2))
+			reasons += format.Wrap(fmt.Sprintf("%s: %s", entry.Entry, format.Label(format.OneLine(entry.Reason), 400)), 0, 2) + "\n"
 		}
-		fmt.Fprintf(lines, "%s\t%s\t%s\t%s\n", rank, format.Label(entry.Entry, 26), ratio, percent)
+		rows = append(rows, []string{rank, format.Label(entry.Entry, 26), ratio, percent})
 	}
-	lines.Flush()
-	if reasons.Len() > 0 {
-		b.WriteString("\n" + reasons.String())
+	if reasons != "" {
+		reasons = "\n" + reasons
 	}
-	return b.String() + "\n"
+	return "\n" + format.Aligned(rows) + reasons + "\n"
 }

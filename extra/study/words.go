@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -16,21 +15,17 @@ func nameOf(c metrics.Claim) string { return c.Study + "/" + c.Name }
 // table has a line for each claim, in 80 columns, and a sentence for each that is not
 // reproduced.
 func table(results []metrics.ClaimResult) string {
-	var b, reasons strings.Builder
-	b.WriteByte('\n')
-	lines := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(lines, "claim\toutcome\tfound, and its 95 % interval")
+	rows, reasons := [][]string{{"claim", "outcome", "found, and its 95 % interval"}}, ""
 	for _, r := range results {
-		fmt.Fprintf(lines, "%s\t%s\t%s\n", format.Label(nameOf(r.Claim), 36), r.Outcome, found(r))
+		rows = append(rows, []string{format.Label(nameOf(r.Claim), 36), string(r.Outcome), found(r)})
 		if r.Outcome != metrics.Reproduced {
-			fmt.Fprintln(&reasons, format.Wrap(format.Label(fmt.Sprintf("%s: %s", format.Label(nameOf(r.Claim), 60), r.Reason), 400), 0, 2))
+			reasons += format.Wrap(format.Label(fmt.Sprintf("%s: %s", format.Label(nameOf(r.Claim), 60), r.Reason), 400), 0, 2) + "\n"
 		}
 	}
-	lines.Flush()
-	if reasons.Len() > 0 {
-		b.WriteString("\n" + reasons.String())
+	if reasons != "" {
+		reasons = "\n" + reasons
 	}
-	return b.String() + "\n"
+	return "\n" + format.Aligned(rows) + reasons + "\n"
 }
 
 // found is the value of a claim's comparison with its 95 % interval; of several, that of

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -40,6 +39,10 @@ func (s Sweep) table(points []metrics.Point, more bool) string {
 		return fmt.Sprintf("\ntotal %.0f op/s\n", estimate.Median)
 	}
 	rows := [][]string{{"point", "valid trials", "ops/s", "95 % interval", "limited by", "half-width", "no store"}}
+	columns := 5
+	if more {
+		columns = len(rows[0])
+	}
 	for _, point := range points {
 		median, interval, width, ceiling := "failed", "-", "-", "-"
 		if point.OK() {
@@ -55,17 +58,10 @@ func (s Sweep) table(points []metrics.Point, more bool) string {
 		rows = append(rows, []string{format.Label(metrics.PointName(s.Plan.Knobs, point.Values), 24),
 			fmt.Sprintf("%d/%d", len(point.Valid), point.Trials()), median, interval, cmp.Or(verdict.LimitOf(point), "-"), width, ceiling})
 	}
-	var out strings.Builder
-	out.WriteByte('\n')
-	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		if !more {
-			row = row[:5]
-		}
-		fmt.Fprintln(table, strings.Join(row, "\t"))
+	for i := range rows {
+		rows[i] = rows[i][:columns]
 	}
-	table.Flush()
-	return out.String()
+	return "\n" + format.Aligned(rows)
 }
 
 // notes tell whether --until was met, and name stamped trials, failed points, failed trials

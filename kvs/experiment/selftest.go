@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
-	"text/tabwriter"
 
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
@@ -155,18 +153,16 @@ func (s SelfTest) Files(done []metrics.Trial, ended bool) map[string]any {
 // Conclude returns the table of the checks and the verdict on the instrument.
 func (s SelfTest) Conclude(done []metrics.Trial, err error) Conclusion {
 	p, _ := s.progress(done) // its error is err
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "what\tasked\tmeasured\tpassed")
+	rows := [][]string{{"what", "asked", "measured", "passed"}}
 	for _, c := range p.checks {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", c.What, c.Asked, c.Measured, map[bool]string{true: "yes", false: "NO"}[c.Passed])
+		rows = append(rows, []string{c.What, c.Asked, c.Measured, map[bool]string{true: "yes", false: "NO"}[c.Passed]})
 	}
-	table.Flush()
+	text := format.Aligned(rows)
 	if p.remade > 0 {
-		fmt.Fprintf(&b, "%s made again: the windows of the two trials lay apart\n", format.Plural(p.remade, "pair"))
+		text += fmt.Sprintf("%s made again: the windows of the two trials lay apart\n", format.Plural(p.remade, "pair"))
 	}
-	b.WriteByte('\n')
-	return Conclusion{Brief: b.String(), Full: b.String(), Verdict: selfTestVerdict(p.checks, err)}
+	text += "\n"
+	return Conclusion{Brief: text, Full: text, Verdict: selfTestVerdict(p.checks, err)}
 }
 
 // selfTestVerdict names the trial that ended the self-test, or the first failed check.

@@ -10,10 +10,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"kvlab/internal/cli"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // records are the types that the files of a run folder hold.
@@ -83,11 +83,11 @@ func (types declarations) print(names []string, stdout io.Writer) error {
 			}
 		}
 		fmt.Fprintf(stdout, "\n%s\n", types[name].doc)
-		w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+		var rows [][]string
 		for _, f := range types.of(name) {
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", f.name, f.kind, f.meaning)
+			rows = append(rows, []string{"  " + f.name, f.kind, f.meaning})
 		}
-		if err := w.Flush(); err != nil {
+		if _, err := io.WriteString(stdout, format.Aligned(rows)); err != nil {
 			return err
 		}
 	}

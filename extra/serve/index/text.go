@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"kvlab/metrics/format"
 )
@@ -12,14 +11,12 @@ import (
 // Text is a table of the entries, of which each is a line of at most width columns; 0 cuts
 // none.
 func Text(all []Entry, width int) string {
-	var table, text strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "id\tcommit\tverdict\tops/s\tp99 ms\treserv.\twork, result")
+	rows := [][]string{{"id", "commit", "verdict", "ops/s", "p99 ms", "reserv.", "work, result"}}
 	for _, e := range all {
-		fmt.Fprintln(w, e.line(width))
+		rows = append(rows, e.cells(width))
 	}
-	w.Flush() // to memory: no error
-	for line := range strings.Lines(table.String()) {
+	var text strings.Builder
+	for line := range strings.Lines(format.Aligned(rows)) {
 		if line = strings.TrimRight(line, " \n"); width > 0 {
 			line = format.Label(line, width)
 		}
@@ -31,8 +28,8 @@ func Text(all []Entry, width int) string {
 // longestID is the room for an ID on a terminal of 80 columns.
 const longestID = 30
 
-// line is the entry's line, with tabs between the cells, in a table of a width.
-func (e Entry) line(width int) string {
+// cells returns the entry's line in a table of a width.
+func (e Entry) cells(width int) []string {
 	room, rate, p99, number, names := 300, "", "", "", ""
 	if width > 0 {
 		room = max(longestID, width-format.Columns+longestID)
@@ -47,7 +44,7 @@ func (e Entry) line(width int) string {
 		number, names = fmt.Sprint(n), "but "+strings.Join(e.Reservations, ", ")
 	}
 	what := format.Label(strings.Join(format.NonEmpty(e.Result, e.Work, names), "; "), 300)
-	return fmt.Sprintf("%s\t%s\t%s\t%5s\t%6s\t%7s\t%s", format.Label(e.ID, room), e.ShortCommit(), cmp.Or(e.Verdict, "-"), rate, p99, number, what)
+	return []string{format.Label(e.ID, room), e.ShortCommit(), cmp.Or(e.Verdict, "-"), fmt.Sprintf("%5s", rate), fmt.Sprintf("%6s", p99), fmt.Sprintf("%7s", number), what}
 }
 
 // ShortCommit is the commit as git shortens it, with a + if there were changes.
