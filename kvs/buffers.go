@@ -13,8 +13,8 @@ var warm buffers
 // maxFree bounds the list.
 const maxFree = 256
 
-// trimEvery: after this many takes, half of the buffers that stayed idle are released.
-// Otherwise one burst would pin its peak memory.
+// trimEvery is the number of takes after which half of the buffers that stayed idle are
+// released. Otherwise one burst would pin its peak memory.
 const trimEvery = 4096
 
 type buffers struct {

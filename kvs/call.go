@@ -8,7 +8,7 @@ type Call struct {
 	Err   error // set when the call is done; not nil: the batch's effect is unknown
 	State any   // the client's, made once
 
-	// Bytes of the two bodies on the wire, if the connection sends them in another form than
-	// that of Batch and Reply; else 0.
+	// Sent and Received are the bytes of the two bodies on the wire, if the connection sends
+	// them in another form than Batch and Reply have; else 0.
 	Sent, Received int
 }

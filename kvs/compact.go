@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// A Version names one write among all of its key, in an engine that has versions. A later
-// write of the key has a greater one, after a Delete too. 0 is no version: a counter that
+// A Version names one write of a key, in an engine that has versions. A later write of the
+// key has a greater one, after a Delete too. 0 is no version: a counter that
 // has reached the end stamps it, and a client cannot hold such a value.
 type Version uint32
 
@@ -45,7 +45,7 @@ const (
 )
 
 // AppendCompact appends an operation in the compact form. held is the Version of the value
-// that the client holds of its key, and is ignored unless the operation reads.
+// that the client holds for the key, and is ignored unless the operation reads.
 func (b *Batch) AppendCompact(op *Op, held Version) {
 	if len(b.buf) < Headroom {
 		b.Reset()
@@ -88,14 +88,15 @@ func Number(key []byte) (n uint64, ok bool) {
 // CompactOps walks the operations of a compact batch. It is reused for later batches.
 type CompactOps struct {
 	ops  Ops
-	text []byte // of the keys that are sent as numbers
+	text []byte // the digits of the keys that are sent as numbers
 }
 
 // Read sets the cursor before the first operation of a compact batch.
 func (o *CompactOps) Read(b *Batch) { o.ops = b.Ops() }
 
-// Next is Ops.Next of a compact batch, and also fills in the held versions, as many as
-// ops. The keys are valid until the next call.
+// Next decodes the next operations of a compact batch, as Ops.Next does. It also sets held,
+// which has the length of ops, to the versions that the client holds. The keys are valid until
+// the next call.
 func (o *CompactOps) Next(ops []Op, held []Version) (int, error) {
 	if need := len(ops) * longestText; cap(o.text) < need {
 		o.text = make([]byte, 0, need) // which no append moves: the keys refer to it
@@ -160,7 +161,7 @@ func (o *CompactOps) one(op *Op, held *Version) error {
 	return nil
 }
 
-// versions are what a reply with versions has besides its results.
+// versions holds what a reply with versions has besides its results.
 type versions struct {
 	held   []Version // of the operations from number first on
 	first  int
@@ -204,8 +205,8 @@ func (r *Reply) EndVersions() {
 // Found and Answer.
 func (r *Reply) Versioned() bool { return r.versions != nil }
 
-// FoundVersion is Found of a Get, with the key that the engine has stored and the value's
-// version.
+// FoundVersion appends the result of a Get as Found does, given the key that the engine has
+// stored and the value's version.
 func (r *Reply) FoundVersion(key, value []byte, version Version) {
 	if r.unchanged(key, version) {
 		return
@@ -217,8 +218,8 @@ func (r *Reply) FoundVersion(key, value []byte, version Version) {
 	}
 }
 
-// AnswerVersion is Answer, with the stored key, the version of its previous value, and
-// that of the value that the operation has written.
+// AnswerVersion appends a result as Answer does, given the stored key. was is the version of
+// its previous value, is the version of the value that the operation has written.
 func (r *Reply) AnswerVersion(kind Kind, key, old []byte, ok bool, was, is Version) {
 	if !kind.Reads() || !ok || !r.unchanged(key, was) {
 		r.Answer(kind, old, ok)
@@ -284,8 +285,9 @@ func (r *Reply) Versions() (results Results, digest uint64, err error) {
 	return results, digest, nil
 }
 
-// NextVersion is Next of a reply with versions, for an operation of a kind. A result of a
-// kind that reads is unchanged if its Read is false. version is 0 unless the reply has one.
+// NextVersion returns the next result of a reply with versions, for an operation of a kind. A
+// result of a kind that reads is unchanged if its Read is false. version is 0 unless the reply
+// has one.
 func (r *Results) NextVersion(kind Kind) (result Result, version Version, err error) {
 	full := isFull(r.rest())
 	if result, err = r.Next(); err != nil || !kind.Writes() && !(full && kind == Get) {

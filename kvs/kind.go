@@ -11,7 +11,7 @@ const (
 	Insert                      // Put of a key that is new to the store; counted apart
 	Delete                      // remove a key
 	Scan                        // read the pairs of the Op.Limit smallest keys from Op.Key on, at one moment
-	ScanPart                    // Scan for a client that sends it to several servers, and counts one of them as Scan
+	ScanPart                    // a Scan that another server counts: a client sends each scan to all servers, to one as Scan
 
 	Kinds = iota // their number
 )

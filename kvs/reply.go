@@ -74,7 +74,7 @@ func (r *Reply) EndDedup() {
 // Deduped reports whether the reply may hold references.
 func (r *Reply) Deduped() bool { return r.deduped }
 
-// Free releases the reply's memory, but for a small buffer. The reply is then empty, and
+// Free releases the reply's memory, except for a small buffer. The reply is then empty, and
 // values read from it are invalid.
 func (r *Reply) Free() {
 	kept := r.buf[:0]
@@ -111,7 +111,7 @@ func (r *Reply) Found(value []byte) {
 	r.Hits++
 }
 
-// foundDedup is Found with a reference to a value that the reply already holds.
+// foundDedup appends what Found does, or a reference to a value that the reply already holds.
 func (r *Reply) foundDedup(value []byte) {
 	r.n++
 	r.Hits++

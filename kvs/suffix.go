@@ -45,8 +45,8 @@ func (b *Batch) AppendGets(prefix []byte, suffixes []KeySuffix, kinds []Kind) in
 	return done
 }
 
-// ReserveSuffix is Reserve for the key prefix plus suffix. It panics if a key could be
-// longer than MaxKeyLen.
+// ReserveSuffix does what Reserve does, for the key prefix plus suffix. It panics if a key
+// could be longer than MaxKeyLen.
 func (b *Batch) ReserveSuffix(kind Kind, prefix []byte, e KeySuffix, n int) []byte {
 	if room := 2 + longest(prefix) + binary.MaxVarintLen32 + n; cap(b.buf)-len(b.buf) < room || len(b.buf) < Headroom {
 		b.Grow(room)

@@ -95,5 +95,5 @@ func (a *Arrivals) Due(now time.Duration, due []time.Duration) int {
 }
 
 // Dues returns a digest of due times, extended by one more. It does not depend on their
-// order. That of no times is 0.
+// order. The digest of no times is 0.
 func Dues(digest uint64, due time.Duration) uint64 { return digest + mix64(uint64(due)) }

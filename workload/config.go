@@ -9,7 +9,7 @@ import (
 // sampler's fixed-point numbers.
 const MaxRecords = 1 << 40
 
-// StandardMix as the share of a kind leaves it to the workload.
+// StandardMix, as the share of a kind, stands for the workload's own share.
 const StandardMix = -1
 
 // MaxScanLength is the maximum of Config.ScanLength.
@@ -23,13 +23,13 @@ type Config struct {
 	Zipfian      string  // -zipfian: the form of Zipfian, Latest and Scrambled
 	Theta        float64 // -theta: the exponent of Zipfian, Latest and Scrambled, above 0; YCSB's is 0.99
 	Records      uint64  // -records: the number of records, 1 to MaxRecords
-	ScanLength   uint64  // -scan-length: the most records that a scan reads, 1 to MaxScanLength; each number up to it is as likely
+	ScanLength   uint64  // -scan-length: the most records that a scan reads, 1 to MaxScanLength; all numbers up to it are equally likely
 	HotOps       float64 // -hot-ops: the share of the operations on hot records, 0 to 1
 	HotKeys      float64 // -hot-keys: the share of the records that are hot, above 0, up to 1; at least one record is
 	Scramble     bool    // -scramble: spreads the popular records over all ids; not with Sequential and Scrambled
 	Seed         uint64  // -seed: the root of all random choices
 
-	// The shares of the other kinds of Mix, as Reads: -rmws, -inserts, -deletes, -scans. The
+	// The shares of the other kinds of Mix, likewise: -rmws, -inserts, -deletes, -scans. The
 	// rest are updates.
 	ReadModifyWrites, Inserts, Deletes, Scans float64
 }
@@ -87,7 +87,7 @@ func (c Config) Flags() string {
 const paddedDigits = 13
 
 // Digits returns the least number of digits of a record's id in its key. In a workload
-// that inserts or scans, the order of keys is that of ids.
+// that inserts or scans, keys are in the order of their ids.
 func (c Config) Digits() int {
 	if m, err := newMix(c); err == nil && m.shares[Insert]+m.shares[Scan] > 0 {
 		return paddedDigits

@@ -25,9 +25,9 @@ type law struct {
 	new   func(Config) (distribution, error) // the error names a flag that only this law uses
 	flags func(Config) string                // these flags, as they are typed
 
-	newestFirst bool // rank 0 is the record with the highest id, not with id 0
+	newestFirst bool // rank 0 is the record with the highest id, not id 0
 	sequential  bool // each worker visits the records in order and draws none
-	hashed      bool // ranks are those of items, each of which is hashed to a record
+	hashed      bool // ranks count items, and a hash maps each item to a record
 }
 
 // distributions are all values of Config.Distribution, the default first. Ranks count

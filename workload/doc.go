@@ -10,7 +10,7 @@
 //  3. Plan.Source returns a worker's generator, seeded by the run's seed and the
 //     worker's place.
 //  4. Source.Fill draws a rank from the table, maps the rank to a record id (with Latest also
-//     that of an insert that Source.Acknowledge has heard of) and draws the kind of operation.
+//     to the id of an acknowledged insert) and draws the kind of operation.
 //
 // A draw takes two random words and two table reads. It computes no power and
 // rejects nothing. The table hardly grows with the number of records: it has 7,000

@@ -23,8 +23,8 @@ const (
 // shares are the kinds' shares of the operations, which sum to 1.
 type shares [Kinds]float64
 
-// standard is what a workload sets: the shares, none of them for Mix, and the distribution
-// where the flags name none.
+// standard holds the settings of a workload: the shares, which are all 0 for Mix, and the
+// distribution if no flag names one.
 type standard struct {
 	shares       shares
 	distribution string
@@ -41,14 +41,14 @@ var workloads = []choice[standard]{
 	{Mix, "the shares that -reads, -rmws, -inserts, -deletes and -scans give, the rest updates", standard{shares{}, Zipfian}},
 }
 
-// portion is a flag of Mix: the share of a kind.
+// portion is a flag of Mix, which sets the share of a kind.
 type portion struct {
 	flag, of string
 	kind     Kind
 	share    *float64
 }
 
-// portions are all flags of Mix, as they are set in c.
+// portions returns all flags of Mix, with their values in c.
 func (c *Config) portions() [5]portion {
 	return [...]portion{
 		{"reads", "reads", Read, &c.Reads},
@@ -62,14 +62,14 @@ func (c *Config) portions() [5]portion {
 // mix draws kinds.
 type mix struct {
 	shares shares
-	kinds  []Kind   // those that have a share, in order
-	limits []uint64 // of each but the last, its share and that of all before it in 2^-32
+	kinds  []Kind   // the kinds with a share above 0, in order
+	limits []uint64 // for each kind but the last, the sum of the shares up to it, in 2^-32
 	pair   pair
 	paired bool // pair draws the same kinds
 }
 
-// Share returns the share of operations of kind k, 0 to 1, which a plan has too. It is 0 in
-// a configuration whose mix New refuses.
+// Share returns the share of operations of kind k, 0 to 1, as Plan.Share does. It is 0 in a
+// configuration whose mix New refuses.
 func (c Config) Share(k Kind) float64 {
 	m, _ := newMix(c)
 	return m.shares[k]
@@ -108,10 +108,10 @@ func newMix(c Config) (mix, error) {
 	return m, nil
 }
 
-// threshold is a share in 2^-32. 2^32 exceeds a uint32.
+// threshold returns a share in units of 2^-32. A share of 1 exceeds a uint32.
 func threshold(share float64) uint64 { return uint64(math.Round(math.Ldexp(share, 32))) }
 
-// ownShares returns the shares that the flags of Mix say.
+// ownShares returns the shares that the flags of Mix set.
 func (c Config) ownShares() (s shares, err error) {
 	sum, given := 0.0, false
 	for _, p := range c.portions() {
@@ -142,12 +142,12 @@ func (m *mix) kind(word uint64) Kind {
 
 // pair draws reads and one kind of write.
 type pair struct {
-	threshold uint64 // of reads
-	write     Kind   // of all other operations
+	threshold uint64 // the share of reads, in 2^-32
+	write     Kind   // the kind of all other operations
 }
 
-// kind is mix.kind. It masks write to 0, the number of Read, because no processor could
-// predict a branch.
+// kind returns what mix.kind does. It masks write to 0, which is Read, because no processor
+// could predict a branch.
 func (p pair) kind(word uint64) Kind {
 	return p.write &^ Kind(below(word>>32, p.threshold))
 }

@@ -10,7 +10,7 @@ const (
 	ReadModifyWrite      // reads the record, then replaces its value
 	Insert               // adds a record
 	Delete               // removes the record
-	Scan                 // reads the record and those with the next larger keys
+	Scan                 // reads the record and the records with the next larger keys
 
 	Kinds = iota // their number
 )
@@ -24,14 +24,14 @@ func (k Kind) String() string { return kindNames[k] }
 // Op is one operation.
 type Op struct {
 	Kind  Kind
-	Limit uint32 // of a Scan: the most records that it reads, 1 to Config.ScanLength; else 0
-	// Key is a record's id: of an Insert one that no other operation of the run inserts,
-	// from Config.Records on. It is that of a loaded record for all others, but with Latest it
-	// may be one that the same worker has inserted.
+	Limit uint32 // the most records that a Scan reads, 1 to Config.ScanLength; 0 for other kinds
+	// Key is a record's id. An Insert has an id, from Config.Records on, that no other
+	// operation of the run inserts. All others have the id of a loaded record or, with
+	// Latest, of a record that the same worker has inserted.
 	Key uint64
 }
 
-// word returns what a digest folds: the parts of the operation in one word.
+// word returns the parts of the operation in one word, for a digest.
 func (o Op) word() uint64 {
 	return 4*o.Key + uint64(o.Kind&3) | uint64(o.Limit)<<44 | uint64(o.Kind>>2)<<60
 }

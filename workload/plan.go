@@ -16,8 +16,8 @@ type Plan struct {
 	distribution distribution
 	table        table
 	keys         affine // from the ranks of loaded records to their ids
-	drawn        affine // from a rank to the key that a digest folds: keys, or the rank where the id is found later
-	follows      bool   // the popular records are those that were inserted last
+	drawn        affine // from a rank to the key that a digest folds: keys, or the rank itself if the id is found later
+	follows      bool   // the records that were inserted last are the popular ones
 	hashing      hashing
 	ranking      func() *ranking // of hashed records
 }
@@ -47,8 +47,8 @@ func New(c Config) (*Plan, error) {
 }
 
 // Fixed reports whether operations on records are drawn independently, each record with
-// its Mass. They are not where workers visit the records in order, and where the records
-// that are inserted become the most popular ones.
+// its Mass. They are not if workers visit the records in order, or if inserted records
+// become the most popular ones.
 func (p *Plan) Fixed() bool { return !p.law.sequential && !p.follows }
 
 // Share returns the share of operations of kind k, 0 to 1.
@@ -57,7 +57,7 @@ func (p *Plan) Share(k Kind) float64 { return p.mix.shares[k] }
 // Mass returns the probability that an operation is on the loaded record with a popularity
 // rank, by the closed form of its distribution. It returns 0 for a rank without a
 // record. For a sequential plan it is the share in the long run, and for Latest with inserts
-// that of a rank.
+// the share of the rank.
 func (p *Plan) Mass(rank uint64) float64 {
 	switch {
 	case rank >= p.config.Records:
@@ -68,7 +68,7 @@ func (p *Plan) Mass(rank uint64) float64 {
 	return p.drawing() * p.distribution.mass(rank, rank+1)
 }
 
-// drawing returns the share of operations that draw a record. An insert makes its own.
+// drawing returns the share of operations that draw a record. An insert makes a new one.
 func (p *Plan) drawing() float64 { return 1 - p.mix.shares[Insert] }
 
 // Key returns the id of the loaded record with a popularity rank, which is below

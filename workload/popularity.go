@@ -13,8 +13,8 @@ const KnownRanks = 1 << 20
 // Popular yields the ids of the most popular records, the most popular first, and their
 // shares of all operations, in 2^-48. The shares are means over a segment of the
 // sampler's table, inside which they fall by at most theta/512. They are integers, so
-// results computed from them do not depend on a machine's rounding. It yields none where the
-// records that are inserted become the most popular ones.
+// results computed from them do not depend on a machine's rounding. It yields none if
+// inserted records become the most popular ones.
 func (p *Plan) Popular() iter.Seq2[uint64, uint64] {
 	switch {
 	case p.follows:
@@ -61,17 +61,17 @@ func coarse(share uint64) uint64 {
 	return share >> drop << drop
 }
 
-// Sample returns popularity ranks of records in rising order, log-uniform down to the last
-// one: of the ranks in each of [1, 2), [2, 4), [4, 8), ..., counted from 1, at most each.
-// It returns the ranks counted from 0. Where there are more, the secret selects one of
-// each of as many equal parts.
+// Sample returns popularity ranks of records, counted from 0, in rising order. Counted from
+// 1, it takes at most each ranks from every range [1, 2), [2, 4), [4, 8), ... up to the
+// last rank. It splits a larger range into each equal parts, and the secret selects one
+// rank of every part.
 func (p *Plan) Sample(secret uint64, each int) (ranks []uint64) {
 	return sample(secret, each, p.config.Records)
 }
 
-// SampleSpots returns, in rising order, which of a number of audited keys are read in the
-// window: up to mostSpots, half of them of the first spotsHead, which are the most popular
-// ones of a Sample.
+// SampleSpots returns the numbers of the audited keys that are read in the window, in rising
+// order. It draws up to mostSpots, half of them from the first spotsHead, which are the most
+// popular keys of a Sample.
 func SampleSpots(secret uint64, keys int) (numbers []uint32) {
 	for i := range min(mostSpots, keys) {
 		from := keys
@@ -94,7 +94,7 @@ func SpotShare(secret uint64) float64 {
 const (
 	mostSpots   = 64
 	spotsHead   = 256
-	spotsBranch = 1 << 48 // of the secret; sample takes those below
+	spotsBranch = 1 << 48 // a branch of the secret; sample takes the branches below it
 )
 
 // The sample of the inserted records: at most insertsEach of each range, of the records
@@ -104,8 +104,8 @@ const (
 	mostInserts = 1 << 32
 )
 
-// SampleInserts returns the ids of records that are inserted, if the run lasts long enough,
-// as Sample does with their number in the place of the rank. It returns none if the
+// SampleInserts returns the ids of records that are inserted if the run lasts long enough.
+// It selects them as Sample does, by their numbers in place of ranks. It returns none if the
 // workload does not insert.
 func (p *Plan) SampleInserts(secret uint64) (ids []uint64) {
 	if p.Share(Insert) == 0 {
@@ -118,7 +118,7 @@ func (p *Plan) SampleInserts(secret uint64) (ids []uint64) {
 	return ids
 }
 
-// sample returns numbers below total, as Sample does.
+// sample selects numbers below total as Sample selects ranks.
 func sample(secret uint64, each int, total uint64) (numbers []uint64) {
 	n := uint64(each)
 	for first := uint64(0); first < total; first = 2*first + 1 {

@@ -12,8 +12,8 @@ import (
 // items is the number of items of YCSB's ScrambledZipfianGenerator, from which its core
 // workloads draw for requestdistribution=zipfian: an item from 0 to ITEM_COUNT, which
 // is 10^10, by its ZipfianGenerator with theta 0.99. The generator is given the zeta of
-// 10^10 items, 26.46902820178302, in place of computing it; that of one more is equal to 11
-// digits (site.ycsb.generator.ScrambledZipfianGenerator, commit cd1589ce6f).
+// 10^10 items, 26.46902820178302, in place of computing it; the zeta of one more item has the
+// same first 11 digits (site.ycsb.generator.ScrambledZipfianGenerator, commit cd1589ce6f).
 const items = 10_000_000_000 + 1
 
 func newScrambled(c Config) (distribution, error) {
@@ -25,8 +25,8 @@ func newScrambled(c Config) (distribution, error) {
 }
 
 // hashing maps items to records as YCSB does: by a hash modulo the number of records. It
-// is no bijection: an item shares its record with others, and with as many records as known
-// items a third of them have none of those.
+// is no bijection: several items share a record. With as many records as known items, a
+// third of the records have no known item.
 type hashing struct {
 	n        uint64 // the number of records
 	quotient uint64 // 2^64/n, rounded down, at most 2^64-1
@@ -58,12 +58,12 @@ func ycsbHash(item uint64) uint64 {
 	return h ^ sign - sign
 }
 
-// ranking are hashed records in the order of popularity. The first KnownRanks items are
-// looked up. Each of the others is too rare to matter, and all records have as many of
-// them: their part of a record's share is accurate to 10 % with 10^6 records.
+// ranking holds hashed records in the order of popularity. The first KnownRanks items are
+// looked up. Each of the other items is too rare to matter, and every record has about as
+// many of these: their part of a record's share is accurate to 10 % with 10^6 records.
 type ranking struct {
 	known []ranked // the records that have a known item, the most popular first
-	ids   []uint64 // theirs, in rising order
+	ids   []uint64 // the ids of these records, in rising order
 	rest  float64  // the share of each other record
 }
 
@@ -112,7 +112,8 @@ func (p *Plan) addFew(r *ranking, masses []float64) {
 	}
 }
 
-// addMany is addFew for any number of records. It sorts the items by their records.
+// addMany adds the same records as addFew, for any number of records. It sorts the items by
+// their records.
 func (p *Plan) addMany(r *ranking, masses []float64) {
 	pairs := make([]uint64, len(masses)) // a record, and in the low bits one of its items
 	for item := range pairs {

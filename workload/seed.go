@@ -3,7 +3,7 @@ package workload
 // Seeds form a tree with the run's seed as its root. The key branch seeds the map from
 // ranks to record ids, which is the same on every node. The stream branch seeds the
 // operations, and the arrival branch the times at which they are due, so the rate
-// changes no operation. Both have a child for each node, and that one for each worker.
+// changes no operation. Both have a child for each node, which has a child for each worker.
 // Package size draws the records' sizes from the size branch.
 //
 //	run seed ---- stream branch ---- node 0 ---- worker 0

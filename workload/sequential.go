@@ -2,7 +2,7 @@ package workload
 
 import "kvlab/internal/cli"
 
-// newSequential returns the shares in the long run.
+// newSequential returns the distribution in the long run.
 func newSequential(c Config) (distribution, error) {
 	return flat{c.Records}, cli.Want(!c.Scramble, "-scramble", c.Scramble, "false with -distribution %s", Sequential)
 }
@@ -20,7 +20,7 @@ func (s *Source) fillSequential(ops []Op) {
 	}
 }
 
-// fillPairs is fillSequential for a pair of kinds.
+// fillPairs sets ops as fillSequential does, for a pair of kinds.
 func (s *Source) fillPairs(ops []Op) {
 	pair, walk, digest := s.plan.mix.pair, s.walk, s.digest
 	for i := range ops {

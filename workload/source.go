@@ -14,14 +14,14 @@ type Source struct {
 	words                 [block][2]uint64 // generated and unused words; random is past them
 	digest                uint64
 	drawn                 uint64
-	inserts, acknowledged uint64     // inserts drawn, and of these the first that are done
+	inserts, acknowledged uint64     // inserts drawn, and how many of the first are done
 	marked                int        // number of digests in marks
 	marks                 [64]uint64 // the digests after 1, 2, 4, ... operations
 }
 
 // Source returns the stream of the worker at a place. The stream depends only on the
-// configuration and the place, and with Latest and inserts the ids also on what is acknowledged.
-// A sequential stream starts at a random record.
+// configuration and the place. With Latest and inserts, the ids also depend on what is
+// acknowledged. A sequential stream starts at a random record.
 func (p *Plan) Source(place Place) *Source {
 	hi, lo := leaf(p.config.Seed, streamBranch, place.Node, place.Worker)
 	s := &Source{plan: p, place: place, random: pcg{hi, lo}}
@@ -48,7 +48,7 @@ func (s *Source) Fill(ops []Op) {
 	s.fill(ops)
 }
 
-// fill is Fill for operations up to the next mark.
+// fill sets ops as Fill does, at most up to the next mark.
 func (s *Source) fill(ops []Op) {
 	if s.plan.law.sequential {
 		s.fillSequential(ops)

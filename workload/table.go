@@ -9,10 +9,10 @@ import (
 // Vose, "A Linear Algorithm for Generating Random Numbers with a Given Distribution",
 // IEEE TSE 17(9), 1991), then a rank inside the segment.
 //
-// The error of a segment's mass is at most 1e-7 of the mass plus 2^-32 of a column. The
-// latter is 10^-13 or less with 4,000 segments. Rarer ranks, such as far ranks with a
-// theta of 5, are never drawn. The table assumes that the mass of a rank falls linearly
-// inside a segment. For theta up to 1.2 the error of that is at most 2e-6 of the mass.
+// The error of a segment's mass is at most 1e-7 of the mass plus 2^-32 of a column. The latter
+// is 10^-13 or less with 4,000 segments. Rarer ranks, such as far ranks with a theta of 5, are
+// never drawn. The table assumes that the mass of a rank falls linearly inside a segment. For
+// theta up to 1.2 the error of this assumption is at most 2e-6 of the mass.
 type table struct {
 	columns  []column
 	segments []segment

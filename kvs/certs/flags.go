@@ -18,7 +18,7 @@ type Flags struct {
 
 // Define defines -tls.
 func (f *Flags) Define(flags *flag.FlagSet) {
-	flags.BoolVar(&f.On, "tls", f.On, "encrypt calls (TLS 1.3); both sides show a certificate: one that the launcher issues for the run, or that of -tls-cert")
+	flags.BoolVar(&f.On, "tls", f.On, "encrypt calls (TLS 1.3); both sides show a certificate, which the launcher issues for the run or -tls-cert names")
 }
 
 // DefineFiles defines the flags that name files.

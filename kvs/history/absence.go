@@ -7,11 +7,11 @@ import (
 	"kvlab/metrics"
 )
 
-// A workload that deletes makes a key absent many times, and a read that finds nothing
-// does not say which Delete it saw. Each such read is therefore a block of its own, as is
-// each Delete that found the key: a value's cell that must precede it and must also follow
-// it is a contradiction. So is an absence that no Delete can have caused. These conditions
-// are necessary, so a correct store's history is always OK, but not sufficient.
+// A workload that deletes makes a key absent many times, and a read that finds nothing does
+// not say which Delete it saw. Each such read is therefore a block of its own, and so is each
+// Delete that found the key. A value's cell that must both precede and follow such a block is
+// a contradiction. So is an absence that no Delete can have caused. These conditions are
+// necessary, so a correct store's history is always OK, but not sufficient.
 
 // readsValue reports whether an operation read a value that identifies one write.
 func readsValue(h metrics.History, o *op) bool {
@@ -30,7 +30,7 @@ func absences(h metrics.History) (blocks []*block) {
 	return blocks
 }
 
-// interval is when an operation can have taken effect.
+// interval is the time in which an operation can have taken effect.
 type interval struct{ call, back int64 }
 
 // removals returns when the key can have been removed: by the Deletes of the history, and by

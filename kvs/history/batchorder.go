@@ -18,9 +18,9 @@ type batchOrder struct {
 
 func (o *batchOrder) begin() { o.seen, o.own = o.seen[:0], metrics.NoValue }
 
-// read adds a value that an operation of a writer, with version 0, read. fresh reports whether it differs from the
-// value that the operation before left. No value is written twice, so a replaced value
-// never returns.
+// read adds a value that an operation read. writer is the operation's writer, with version 0.
+// fresh reports whether the value differs from the one that the operation before left. No
+// value is written twice, so a replaced value never returns.
 func (o *batchOrder) read(writer, v metrics.Value) (fresh bool, violation string) {
 	last := len(o.seen) - 1
 	if last >= 0 && o.seen[last] == v {

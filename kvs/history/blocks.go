@@ -21,7 +21,7 @@ type cell struct {
 	first  *op  // the write or read with the earliest return
 	last   *op  // the write or read with the latest call
 	next   *op  // the read-modify-write that replaced the value; nil if none is known
-	placed bool // in a block
+	placed bool // it is in a block
 }
 
 func (c *cell) add(o *op) {

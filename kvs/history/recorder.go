@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics"
 )
 
-// Pending is a Recorder's state of a call under way. The caller owns it and reuses it
+// Pending is a Recorder's state of a call in flight. The caller owns it and reuses it
 // for later calls.
 type Pending struct {
 	Server   int // of the call
@@ -24,30 +24,30 @@ type Pending struct {
 
 // pendingOp is an operation on a recorded key.
 type pendingOp struct {
-	at    int32 // in the batch
-	key   int32 // in the keySet; of a scan the first that it can find
+	at    int32 // its number in the batch
+	key   int32 // its number in the keySet; of a scan the first key that it can find
 	hash  uint64
 	kind  kvs.Kind
-	limit int // of a scan
+	limit int // the most pairs of a scan
 	wrote metrics.Value
 }
 
 // Recorder records one worker's operations on some keys, a slice at a time. Only
 // its worker uses it, except for the atomic fields.
 type Recorder struct {
-	writer metrics.Value // with version 0
+	writer metrics.Value // the worker, with version 0
 	keys   *keySet
 	slices *Slices
 
 	version uint32    // the worker's last write at the send of its last round
 	part    *fragment // of the slice being recorded; nil outside a slice
 	last    int32     // the last slice begun
-	over    bool      // the part is complete, except for calls under way
-	pending int       // recorded calls under way
+	over    bool      // the part is complete, except for calls in flight
+	pending int       // recorded calls in flight
 	n       int       // operations recorded in the slice
 	orders  []batchOrder
 	rounds  atomic.Int32             // sent in the slice
-	done    atomic.Pointer[fragment] // the last one that is complete; Slices takes it
+	done    atomic.Pointer[fragment] // the last fragment that is complete; Slices takes it
 }
 
 // fragment is what one worker recorded in one slice.
@@ -92,7 +92,7 @@ func (r *Recorder) end(now time.Time) {
 	r.deliver()
 }
 
-// deliver delivers the fragment if no recorded call is under way.
+// deliver delivers the fragment if no recorded call is in flight.
 func (r *Recorder) deliver() {
 	if r.over && r.pending == 0 && r.part != nil {
 		r.done.Store(r.part)
@@ -258,7 +258,7 @@ func (r *Recorder) orderViolation(n pendingOp, what string) {
 	}
 }
 
-// Keys are the keys whose operations are recorded.
+// Keys holds the keys whose operations are recorded.
 type Keys struct {
 	Names    []string // sorted
 	Owners   []int    // their servers' numbers

@@ -12,10 +12,10 @@ import (
 // shared is the state of the slices that all clients record at the same time.
 type shared struct {
 	plan   metrics.SlicePlan
-	begins time.Time                 // the first one
+	begins time.Time                 // when the first slice begins
 	share  func(metrics.Slice) error // receives this client's part of each
-	next   int                       // the number of the next one, from 1
-	number int                       // of the one being recorded; 0 if the slice is not shared
+	next   int                       // the number of the next slice, from 1
+	number int                       // the number of the slice being recorded; 0 if it is not shared
 }
 
 // until returns the time until the next shared slice; unlimited if none follows.
@@ -44,7 +44,7 @@ func (s *shared) open(now time.Time) {
 	s.next = s.number + 1
 }
 
-// give shares the fragments of a shared slice: the operations with the earliest calls,
+// give passes on the fragments of a shared slice: the operations with the earliest calls,
 // at most as many as the plan allows.
 func (s *shared) give(client int, clock clock.Clock, keys Keys, fragments []*fragment) error {
 	if s.number == 0 {

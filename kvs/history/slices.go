@@ -22,9 +22,8 @@ const (
 const pauseFactor = 4
 
 // Slices makes a client's workers record slices of the run at intervals, verifies each
-// while the workload continues, and discards it. The memory is that of one slice,
-// independent of the run's length. Fragments of the slices that all clients record are
-// also shared.
+// while the workload continues, and discards it. So it holds one slice at a time, however
+// long the run is. It also shares the fragments of the slices that all clients record.
 type Slices struct {
 	client    int
 	clock     clock.Clock
@@ -57,9 +56,10 @@ func New(client, workers int, keys Keys) (*Slices, []*Recorder) {
 }
 
 // Start begins to record slices, the first before it returns. share receives this
-// client's part of those that all clients record by the plan, which has none if there is
-// only one client; no worker calls it. stop ends the recording, verifies the last slice, and returns the
-// first error of sharing a slice. It is called after the workers have ended.
+// client's part of each joint slice, which all clients record by the plan; the plan of a
+// single client has none. No worker calls share. stop ends the recording, verifies the last
+// slice, and returns the first error of share. The caller calls it after the workers have
+// ended.
 func (s *Slices) Start(plan metrics.SlicePlan, begins time.Time, share func(metrics.Slice) error) (stop func() error) {
 	s.shared, s.err = shared{plan: plan, begins: begins, share: share, next: 1}, nil
 	s.open()

@@ -42,7 +42,7 @@ const (
 // Result is the result of a verification.
 type Result struct {
 	Outcome Outcome
-	Why     string              // in words; "" for OK
+	Why     string              // the reason, as a sentence; "" for OK
 	Part    []metrics.HistoryOp // not OK: the operations that contradict each other
 }
 

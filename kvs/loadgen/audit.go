@@ -16,7 +16,7 @@ import (
 
 // The final audit reads a sample of the records after the drain. A secret that the servers
 // do not know selects them, at most metrics.AuditEach of each range of popularity ranks that
-// begins with a power of two (TestAuditPower). Where the workload inserts, the secret also
+// begins with a power of two (TestAuditPower). If the workload inserts, the secret also
 // selects inserted records (workload.Plan.SampleInserts).
 
 // auditSpan is a time longer than any run's unplanned part. Times are kept as 32-bit
@@ -26,7 +26,7 @@ const auditSpan = time.Hour
 // audited is the set of keys that are audited. It is immutable, and all workers of a
 // client share it.
 type audited struct {
-	ids    []uint64     // of the records, by number
+	ids    []uint64     // of the audited records, by number
 	table  []auditedKey // open addressing by hash
 	shift  int
 	used   []uint64 // a bit for each slot of table, set if a key's search begins there
@@ -34,12 +34,12 @@ type audited struct {
 	tick   time.Duration
 
 	spots     []uint32 // numbers of the keys that are read in the window
-	spotShare float64  // of the window before that
+	spotShare float64  // the share of the window before they are read
 
 	loadedVersion func(client, worker int) uint32 // the last version that a worker loaded
 }
 
-// auditedKey is a slot of the table: a key's hash, and its number plus 1; 0 of an empty slot.
+// auditedKey is a slot of the table: a key's hash, and its number plus 1; 0 in an empty slot.
 type auditedKey struct {
 	hash        uint64
 	numberPlus1 uint32
@@ -50,7 +50,8 @@ type auditedKey struct {
 // which is 0 only without a write.
 type lastWrite struct{ version, sent, acked uint32 }
 
-// auditedWrite is a write in a batch, of a key that mayHave accepts; version 0 is a Delete.
+// auditedWrite is a write in a batch, of a key that mightContain accepts; version 0 is a
+// Delete.
 type auditedWrite struct {
 	hash    uint64
 	version uint32
@@ -84,8 +85,8 @@ func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited
 
 func (a *audited) slot(hash uint64) int { return int(hash * 0x9e3779b97f4a7c15 >> a.shift) }
 
-// mayHave returns 1 for the hash of an audited key, and 0 for most others.
-func (a *audited) mayHave(hash uint64) int {
+// mightContain returns 1 for the hash of an audited key, and 0 for most others.
+func (a *audited) mightContain(hash uint64) int {
 	slot := uint(a.slot(hash))
 	return int(a.used[slot/64] >> (slot % 64) & 1)
 }
@@ -105,8 +106,8 @@ func (a *audited) find(hash uint64) (number uint32, ok bool) {
 // ticks returns the ticks until t, rounded down.
 func (a *audited) ticks(t moment) uint32 { return uint32((t - a.origin) / a.tick) }
 
-// remember keeps the writes of an exchange, whose reply came at a time, as the worker's
-// last ones. The calls of a worker to one server are answered in order.
+// remember keeps the writes of an exchange as the worker's last ones. The reply came at
+// came. The calls of a worker to one server are answered in order.
 func (w *worker) remember(x *exchange, came moment) {
 	if len(x.written) == 0 {
 		return
@@ -181,11 +182,12 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	return record, record.Pack(keys)
 }
 
-// lastOf returns the workers' last writes of some keys, without those that were acknowledged
-// before another one was sent. of returns the one of a worker and of element i of numbers.
+// lastOf returns the workers' last writes of some keys. It leaves out a write that was
+// acknowledged before another one was sent. of returns a worker's last write of key i of
+// numbers.
 func (g *Generator) lastOf(numbers []uint32, of func(w *worker, i int) lastWrite) (all metrics.AuditWrites) {
 	for i, number := range numbers {
-		latest := uint32(0) // send of any
+		latest := uint32(0) // the latest send of any write
 		for _, w := range g.workers {
 			latest = max(latest, of(w, i).sent)
 		}
@@ -237,7 +239,7 @@ func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found 
 	return nil
 }
 
-// finishAudit is finish for a round that reads audited keys.
+// finishAudit finishes a round that reads audited keys.
 func (w *worker) finishAudit(r *round, found []metrics.Value) error {
 	drain := func(moment) (metrics.Phase, *span) { return metrics.Drain, nil }
 	r.phase, r.window = drain(r.begun)
@@ -266,6 +268,6 @@ func (w *worker) finishAudit(r *round, found []metrics.Value) error {
 			return &CallError{w.servers[i].Name, x.batch.Len(), err, i}
 		}
 	}
-	r.underway = false
+	r.inFlight = false
 	return nil
 }

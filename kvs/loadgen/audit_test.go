@@ -87,7 +87,7 @@ func TestAuditedKeys(t *testing.T) {
 		if want, sampled := number[id]; ok != sampled || ok && int(got) != want {
 			t.Fatalf("key %d is number %d, %v; want %d, %v", id, got, ok, want, sampled)
 		}
-		if ok && a.mayHave(hash) != 1 {
+		if ok && a.mightContain(hash) != 1 {
 			t.Fatalf("key %d is audited, and its writes are not kept", id)
 		}
 	}

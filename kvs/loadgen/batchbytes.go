@@ -1,7 +1,7 @@
 package loadgen
 
-// room returns how many operations may join a round before one of its batches may have
-// -batch-bytes, in its request or in the values that its reply will have; 0 when one has.
+// room returns how many operations may join a round before one of its batches may reach
+// -batch-bytes, in its request or in the values of its reply; 0 when a batch has reached it.
 // The last operation may exceed the limit.
 func (w *worker) room(r *round) int {
 	if w.batchBytes == 0 {
@@ -14,7 +14,7 @@ func (w *worker) room(r *round) int {
 			x.sized, x.values = 0, 0
 		}
 		for ; x.sized < len(x.kinds); x.sized++ {
-			if readsValue[x.kinds[x.sized]] {
+			if returnsValue[x.kinds[x.sized]] {
 				x.values += w.sizes.At(x.hashes[x.sized])
 			}
 		}

@@ -12,9 +12,9 @@ import (
 	"kvlab/metrics"
 )
 
-// Measure runs the workload: the warm-up, the window, and the drain of the calls under
-// way at its end, in an open loop also of the operations that were due in it. It calls
-// enter at the beginning of each phase.
+// Measure runs the workload: the warm-up, the window, and the drain. The drain ends the calls
+// that are in flight at the window's end and, in an open loop, sends the operations that were
+// due in the window. It calls enter at the beginning of each phase.
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
 	if err := g.Draw(ctx); err != nil {
 		return err
@@ -85,8 +85,8 @@ func (g *Generator) announce(ctx context.Context, begin time.Time, s schedule, e
 	return at(ctx, closes, metrics.Drain, enter)
 }
 
-// edgeSlot is the slot of the window's boundaryCounts: that of -secs, however long the
-// window becomes.
+// edgeSlot returns the slot of the window's boundaryCounts. It follows from -secs, however
+// long the window becomes.
 func (g *Generator) edgeSlot() time.Duration { return metrics.EdgeSlot(g.config.Window) }
 
 // at waits until when and calls enter for a phase. If the context ends first, it does
@@ -120,9 +120,10 @@ const askLead = 250 * time.Millisecond
 // the window is sent before all workers know of it.
 const decideLead = 20 * time.Millisecond
 
-// settle returns when the window opens and how long it is: what Settle returns, at the
-// soonest in decideLead, or the warm-up's end and -secs without a Settle. Of a closed loop it asks when
-// every worker has made WarmUpRounds, or a round has become too long for any window.
+// settle returns when the window opens and how long it is. Settle says so, and the window
+// opens in decideLead at the soonest; without a Settle they are the warm-up's end and -secs.
+// In a closed loop it asks when every worker has made WarmUpRounds, or when a round has become
+// too long for any window.
 func (g *Generator) settle(ctx context.Context, begin time.Time) (opens time.Time, length time.Duration, err error) {
 	opens, length = begin.Add(g.config.WarmUp), g.config.Window
 	ask := opens.Add(-min(askLead, g.config.WarmUp/4))
@@ -142,7 +143,7 @@ func (g *Generator) settle(ctx context.Context, begin time.Time) (opens time.Tim
 	}
 	length = cmp.Or(told, length)
 	soonest := time.Now().Add(decideLead)
-	if g.config.WarmUp == 0 { // it is open; the slots of its end come after the decision
+	if g.config.WarmUp == 0 { // the window is open; the slots of its end come after the decision
 		return opens, max(length, soonest.Sub(opens)+metrics.EdgeSlots*g.edgeSlot()), nil
 	}
 	if !said.IsZero() {
@@ -154,8 +155,8 @@ func (g *Generator) settle(ctx context.Context, begin time.Time) (opens time.Tim
 	return opens, length, nil
 }
 
-// Draw draws the first rounds of a closed loop, so that the measurement begins with their calls. Measure
-// does this if it has not been done.
+// Draw draws the first rounds of a closed loop, so that the measurement begins with their
+// calls. Measure calls it if nobody has.
 func (g *Generator) Draw(ctx context.Context) error {
 	if g.drawn {
 		return nil
@@ -173,7 +174,7 @@ func (g *Generator) Draw(ctx context.Context) error {
 	})
 }
 
-// run runs rounds until the schedule ends, with up to len(w.rounds) under way. A
+// run runs rounds until the schedule ends, with up to len(w.rounds) in flight. A
 // server answers the calls of a connection in order, so the operations on one key stay
 // in order for any number of rounds.
 //
@@ -184,7 +185,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 	size := newBatchSize(c)
 	for next := 0; ctx.Err() == nil; next++ {
 		r := &w.rounds[next%len(w.rounds)]
-		if r.underway {
+		if r.inFlight {
 			if err := w.finish(r, s.at); err != nil {
 				return err
 			}
@@ -193,10 +194,10 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 		r.begin()
 		drawn := next < len(w.rounds) // by Draw
 		if !drawn && s.over(r.begun) {
-			if !slices.ContainsFunc(w.rounds, func(r round) bool { return r.underway }) {
+			if !slices.ContainsFunc(w.rounds, func(r round) bool { return r.inFlight }) {
 				return w.spotRest(s)
 			}
-			continue // each is finished in its turn
+			continue // every round is finished in its turn
 		}
 		if !drawn && !c.Repeat {
 			w.draw(r, size.ops(), w.spotting(s, r.begun))
@@ -207,7 +208,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 }
 
 // draw fills a round's batches with the next n operations, or fewer with -batch-bytes. A
-// spot takes the place of one of them.
+// spot takes the place of one operation.
 func (w *worker) draw(r *round, n int, spot bool) {
 	r.empty()
 	w.source.Acknowledge(w.inserted)

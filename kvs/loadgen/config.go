@@ -32,21 +32,21 @@ type Config struct {
 	Clients       int           // -clients: number of clients
 	Router        string        // -router
 	Workers       int           // -workers: worker goroutines
-	Connections   int           // -connections: to every server, which workers share in turn; 0 chooses by the batch
+	Connections   int           // -connections: connections to every server, which workers share in turn; 0 chooses by the batch
 	Batch         int           // -batch: mean operations per call
-	BatchBytes    int           // -batch-bytes: of a request, or the values of its reply, at which a round is sent with fewer than Batch operations; 0: never
+	BatchBytes    int           // -batch-bytes: a round is sent as soon as a request, or the values of its reply, have so many bytes; 0: never
 	AutoBatch     bool          // -batch auto: adapted to TargetLatency; Batch then applies to the load phase only
-	TargetLatency time.Duration // -target-latency: of a call, with AutoBatch
-	InFlight      int           // -inflight: rounds that a worker keeps under way
+	TargetLatency time.Duration // -target-latency: the time that most calls may take, with AutoBatch
+	InFlight      int           // -inflight: rounds that a worker keeps in flight
 	ValueSize     size.Law      // -value-size
 	KeyPrefix     string        // -key-prefix: precedes the decimal record id
-	KeySize       size.Law      // -key-size: of keys that are longer than the prefix and the id
+	KeySize       size.Law      // -key-size: the sizes of keys that are longer than the prefix and the id
 	Repeat        bool          // -repeat: resends the first round and checks no reply
 	Verify        int           // -verify: compare one value in N in full; 1 is every value; VerifyNone skips even the headers
 	Linearizable  bool          // -linearizable: verify that the operations on some keys are linearizable
-	Rate          Rate          // -rate: of an open loop; the zero Rate is a closed one
-	Arrivals      string        // -arrivals: of an open loop
-	WarmUp        time.Duration // -warmup: before the window
+	Rate          Rate          // -rate: what an open loop offers; the zero Rate is a closed loop
+	Arrivals      string        // -arrivals: how the operations of an open loop follow each other
+	WarmUp        time.Duration // -warmup: the time before the window
 	Window        time.Duration // -secs: the measured window
 }
 
@@ -57,7 +57,7 @@ const VerifyNone = 0
 // DefaultTargetLatency is the default of -target-latency with -batch auto.
 const DefaultTargetLatency = time.Millisecond
 
-// DefaultConfig is the run of DESIGN section 4, against one server.
+// DefaultConfig returns the defaults of kvsclient, with one server.
 func DefaultConfig() Config {
 	return Config{
 		Options:   driver.DefaultOptions(),
@@ -76,10 +76,10 @@ func DefaultConfig() Config {
 	}
 }
 
-// Servers is the number of servers.
+// Servers returns the number of servers.
 func (c Config) Servers() int { return len(c.Addresses()) }
 
-// maxWorkers is the limit of a value's header.
+// maxWorkers is the number of workers that a value's header can tell apart.
 const maxWorkers = 1 << 16
 
 // maxInFlight bounds the memory of a worker's rounds.
@@ -110,7 +110,7 @@ func (c Config) Validate() error {
 		cli.Want(c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"),
 		cli.Want(c.Rate.OpsPerS <= maxRate, "-rate", c.Rate, "at most %.0f operations per second", maxRate),
 		cli.Want(c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"),
-		cli.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls under way"),
+		cli.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls in flight"),
 		cli.Want(c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"),
 		cli.Want(c.Window > 0, "-secs", c.Window, "more than 0 seconds"),
 	); err != nil {
@@ -152,16 +152,16 @@ func (c Config) router(plan *workload.Plan) (route.Router, error) {
 // keys returns the keys of the records.
 func (c Config) keys() route.Keys { return route.NewKeys(c.Workload, c.KeyPrefix, c.KeySize) }
 
-// perOp bounds the mean bytes of a call's operations, in a request and in a reply.
+// perOp returns a bound of the mean bytes of a call's operations, in a request and a reply.
 func (c Config) perOp() int {
 	return c.ValueSize.MeanBound() + max(len(c.KeyPrefix)+longestID, min(c.KeySize.MeanBound(), kvs.MaxKeyLen)) + 8
 }
 
-// most is the largest batch: a whole round may go to one server, and its reply must
+// most returns the largest batch: a whole round may go to one server, and its reply must
 // fit a frame.
 func (c Config) most() int { return driver.MaxCall / c.perOp() / c.pairs() / c.Servers() }
 
-// pairs is the most values that an operation reads.
+// pairs returns the most values that an operation reads.
 func (c Config) pairs() int {
 	if c.Workload.Share(workload.Scan) > 0 {
 		return int(c.Workload.ScanLength)
@@ -169,11 +169,11 @@ func (c Config) pairs() int {
 	return 1
 }
 
-// LowerBatch sets the default of a workload that scans: its operations read no more values
-// than Batch was before.
+// LowerBatch lowers Batch to the default of a workload that scans: the operations of a batch
+// then read no more values than Batch was before.
 func (c *Config) LowerBatch() { c.Batch = max(1, c.Batch/c.pairs()) }
 
-// Conns is the number of connections to every server; the workers share them in turn.
+// Conns returns the number of connections to every server; the workers share them in turn.
 // -connections sets it. By default every worker has its own. With -batch auto, or if a
 // batch and its reply are small enough for a combined write, metrics.ConnWorkers share one.
 func (c Config) Conns() int {

@@ -108,7 +108,7 @@ func (w *worker) put(x *exchange, v []byte, hash uint64) {
 // keep keeps a write to the key with a hash if the key may be audited; version 0 is a
 // Delete. It does not branch: by default 64 % of the writes are kept.
 func (w *worker) keep(x *exchange, hash uint64, version uint32) {
-	kept := len(x.written) + w.audited.mayHave(hash)
+	kept := len(x.written) + w.audited.mightContain(hash)
 	x.written = append(x.written, auditedWrite{hash, version})[:kept]
 }
 

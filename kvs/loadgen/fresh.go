@@ -7,9 +7,9 @@ import (
 	"kvlab/metrics"
 )
 
-// Of each reply, one operation in metrics.ExaminedShare is examined for being stale, from a
-// random one on, and examinedLeast of them at least. One costs three cache misses in large
-// tables.
+// examinedLeast is the least number of operations of a reply that a worker examines for stale
+// values. It examines one in metrics.ExaminedShare of a large reply, beginning at a random
+// one. Each costs three cache misses in large tables.
 const examinedLeast = 4
 
 // examined returns which operations of an exchange are examined, n from the first one on.
@@ -22,10 +22,10 @@ func (w *worker) examined(x *exchange, null bool) (first int, n uint) {
 	return int(w.checker.Random(uint32(all - length + 1))), uint(length)
 }
 
-// examine counts a value that was read as stale if its key is audited and it is surely older
-// than one that was there before: than the worker's last write that was acknowledged before
-// it sent the read, or than a value of the same writer that it has read before. Rounds that
-// are under way together may be executed together: their reads have no order.
+// examine counts a value as stale if its key is audited and the value is surely older than
+// one that was there before: the worker's last write that was acknowledged before it sent the
+// read, or a value of the same writer that the worker has read before. Rounds that are in
+// flight together may be executed together: their reads have no order.
 func (w *worker) examine(x *exchange, hash uint64, v []byte, t *replyCheck) {
 	number, ok := w.audited.find(hash)
 	if !ok {

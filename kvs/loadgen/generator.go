@@ -26,10 +26,11 @@ type Generator struct {
 	// Begins is when the warm-up begins, the same time for all clients of a run; zero
 	// means at once. It is set before Measure.
 	Begins time.Time
-	// Settle, if not nil, is called once, shortly before the warm-up's end, or in the
-	// window if there is no warm-up. It gets the longest recent round of a worker, and returns when the
-	// window opens, and its length; zero means at that end, and -secs. The warm-up continues
-	// until Settle returns. Its error ends the run. It is set before Measure.
+	// Settle, if not nil, is called once, shortly before the warm-up's end, or in the window
+	// if there is no warm-up. It gets the longest recent round of a worker, and returns when
+	// the window opens, and its length; zero means at the warm-up's end, and -secs. The
+	// warm-up continues until Settle returns. Its error ends the run. It is set before
+	// Measure.
 	Settle func(ctx context.Context, round time.Duration) (opens time.Time, length time.Duration, err error)
 	// Batch, if not 0, replaces -batch after the load. It is set before Draw.
 	Batch int
@@ -46,7 +47,7 @@ type Generator struct {
 	driver  driver.Driver
 	workers []*worker
 	latency *latency.Collector
-	drawn   bool             // the first rounds are
+	drawn   bool             // the first rounds are drawn
 	opened  time.Time        // when the window opened
 	length  time.Duration    // of the window
 	offered *metrics.Offered // of an open loop
@@ -80,7 +81,7 @@ func New(c Config) (*Generator, error) {
 	return g, nil
 }
 
-// Capabilities are what the driver can do.
+// Capabilities returns what the driver can do.
 func (g *Generator) Capabilities() metrics.Capabilities { return g.driver.Info().Capabilities }
 
 // SetKey sets the key of the values, which is value.Fixed without it. It is called before Store.
@@ -122,7 +123,7 @@ func (g *Generator) connect(ctx context.Context, w *worker, lane int) error {
 	return err
 }
 
-// Close closes all connections, and then the driver. Calls under way fail.
+// Close closes all connections, and then the driver. Calls in flight fail.
 func (g *Generator) Close() error { return errors.Join(g.disconnect(), g.driver.Close()) }
 
 // disconnect closes all connections.

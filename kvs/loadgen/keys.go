@@ -151,13 +151,13 @@ func (t *keyTable) fill(ops []workload.Op, suffixes []kvs.KeySuffix, hashes []ui
 		hash = route.HashByte(hash, byte(last>>8))
 		hashes[i] = route.HashByte(hash, byte(last>>16))
 		// The last digits follow the prefix's. Of an id below 1000 the prefix has all
-		// digits: the last ones go 48 or 56 bits higher, or over three equal ones.
+		// digits: the last digits go 48 or 56 bits higher, or over three equal ones.
 		suffixes[i] = kvs.KeySuffix{Text: p.text>>8 | last<<((p.text-24)&63), Len: uint8(p.text) >> 3}
 	}
 }
 
-// recordedEach is the most keys of each range of popularity ranks that begins with a power
-// of two whose operations are recorded: 75 keys of 10^6.
+// recordedEach is the most keys whose operations are recorded in each range of popularity
+// ranks that begins with a power of two: 75 keys of 10^6.
 const (
 	recordedEach    = 4
 	recordedInserts = 64
@@ -173,7 +173,7 @@ func recordedIDs(plan *workload.Plan, secret uint64) (ids []uint64) {
 	return append(ids, inserts[:min(recordedInserts, len(inserts))]...)
 }
 
-// record makes the workers record their operations on the keys that the secret selects,
+// record makes the workers record their operations on the keys that the secret selects, or
 // without a launcher the seed.
 func (g *Generator) record(plan *workload.Plan) {
 	var recorded history.Keys

@@ -9,13 +9,14 @@ import (
 	"kvlab/workload"
 )
 
-// leftProbes is how many of the first records that the workload inserts are looked for. The
-// workers take turns at them, so an earlier run that inserted as many has left some of these.
+// leftProbes is the number of records, the first that the workload inserts, that CheckLeft
+// looks for. The workers insert in turn, so an earlier run that inserted as many has left some
+// of these.
 const leftProbes = 256
 
-// CheckLeft returns an error if a foreign store that ran before holds records, of an earlier run,
-// that the workload is to insert: reads would find them, and the audit would not know them. The
-// first client looks for them, after Connect, in a store that does not say that it is empty.
+// CheckLeft returns an error if a foreign store that ran before holds records of an earlier
+// run that the workload will insert: reads would find them, and the audit would not know them.
+// The first client looks for them after Connect, unless the store says that it is empty.
 func (g *Generator) CheckLeft(ctx context.Context) error {
 	c := g.config
 	plan, err := workload.New(c.Workload)

@@ -11,11 +11,11 @@ import (
 )
 
 // nullLoad is the number of records that a worker stores per server when no server has
-// a store. Any one of them gives a server its value for all replies.
+// a store. Each of these records can give a server its value for all replies.
 const nullLoad = 64
 
-// share is the half-open range of the records that this worker loads: its share of the
-// client's, or only the beginning of that if the servers have no store.
+// share returns the half-open range of the records that this worker loads: its share of the
+// client's records, or only the beginning of it if the servers have no store.
 func (w *worker) share(c Config) (first, last uint64) {
 	first, last = c.place(w.id).Part(c.Workload.Records)
 	if !slices.ContainsFunc(w.servers, func(s driver.Server) bool { return !s.NoStore }) {

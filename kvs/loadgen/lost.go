@@ -13,16 +13,17 @@ import (
 	"kvlab/metrics"
 )
 
-// lose counts a call that failed because its server's process ended, if another has taken its
-// place with the same store. The outcome of its operations is unknown: they are not sent again,
-// and count as neither verified nor failed. lose returns the error if it is another one, during
-// the load, and if the workload changes the set of keys, which the run would then not know.
-func (w *worker) lose(r *round, x *exchange, err error) error {
+// recordUnknown counts a call that failed because its server's process ended, if another
+// process has taken its place with the same store. The outcome of its operations is unknown:
+// they are not sent again, and count as neither verified nor failed. recordUnknown returns
+// any other error. It also returns err during the load, and if the workload changes the set of
+// keys, which the run would then not know.
+func (w *worker) recordUnknown(r *round, x *exchange, err error) error {
 	if !errors.Is(err, driver.ErrUnknown) || r.phase == metrics.Load || !w.keepsAll || w.repeats {
 		return err
 	}
 	r.arrived(x)
-	w.loseSpot(r, x)
+	w.returnSpot(r, x)
 	var kinds [kvs.Kinds]uint64
 	for _, kind := range x.kinds {
 		kinds[kind]++
@@ -42,14 +43,14 @@ func (w *worker) lose(r *round, x *exchange, err error) error {
 	return w.recheck(x.server)
 }
 
-// recheckKeys is the number of its last writes that a worker reads after it lost a call: few,
-// so that they do not change what the servers see of the workload.
+// recheckKeys is the number of its last writes that a worker reads after a call whose outcome
+// is unknown. They are few, so that they do not change what the servers see of the workload.
 const recheckKeys = 16
 
-// recheck reads the worker's last acknowledged writes of audited keys on a server that has come
-// back: later ones would soon hide from the audit that they are lost. They are lost for certain
-// if the server has an older write of the worker's, or the loaded value. The reads count with
-// those of the audit.
+// recheck reads the worker's last acknowledged writes of audited keys on a server that has
+// come back: later writes would soon hide from the audit that they are lost. A write is lost
+// for certain if the server has an older write of the worker, or the loaded value. The reads
+// count with the reads of the audit.
 func (w *worker) recheck(server int) error {
 	numbers := w.lastWritten(server)
 	if len(numbers) == 0 {

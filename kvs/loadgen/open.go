@@ -14,8 +14,9 @@ import (
 	"kvlab/workload"
 )
 
-// driveOpen is drive for an open loop. If the rate is a share of the peak, the first
-// half of the warm-up measures the peak, and the open loop begins after it.
+// driveOpen runs every worker of an open loop until the schedule ends. If the rate is a share
+// of the peak, the first half of the warm-up measures the peak, and the open loop begins after
+// it.
 func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) error {
 	c := g.config
 	rate, peak := c.Rate.OpsPerS, 0.0
@@ -66,8 +67,8 @@ const pollInterval = 100 * time.Millisecond
 // runOpen sends operations when they are due. One round has all operations that are
 // due, up to a batch. Operations that become due while the worker waits for replies go
 // into a later round; their latency counts from their due time. When the window has
-// closed, the worker sends those that were due in it, for as long as a call may take;
-// what it has not sent then is offered and not achieved.
+// closed, the worker sends the operations that were due in it, for as long as a call may
+// take; what it has not sent then is offered and not achieved.
 func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule, rate float64) error {
 	timer, err := newPreciseTimer(ctx)
 	if err != nil {
@@ -152,8 +153,8 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 	return added
 }
 
-// addEach is add, and records each operation's due time in its exchange, and that of a scan
-// in all.
+// addEach adds operations as add does, and records each operation's due time in its exchange,
+// and a scan's in all exchanges.
 func (w *worker) addEach(r *round, ops []workload.Op, due []time.Duration) {
 	w.add(r, ops)
 	for i := range ops {

@@ -11,13 +11,13 @@ import (
 // paceEvery is the interval at which settle looks whether all workers have made their rounds.
 const paceEvery = 10 * time.Millisecond
 
-// saysMuch is the least time of a load whose speed says how long a round takes: a shorter one
-// may have waited for a processor, or for one call of each worker.
+// saysMuch is the least time that a load must take before its speed tells how long a round
+// takes: a shorter load may have waited for a processor, or for one call of each worker.
 const saysMuch = time.Second
 
-// RoundAfter estimates how long a round of all workers takes, from the time in which this
-// client's records were stored, and that in which they were read back: as many operations
-// at this speed. It is 0 if they took too short, and where a round is no fixed number of operations.
+// RoundAfter estimates how long a round of all workers takes, from the times in which this
+// client's records were stored and read back. It returns 0 if these were too short, or if a
+// round has no fixed number of operations.
 func (g *Generator) RoundAfter(store, read time.Duration) time.Duration {
 	c := g.config
 	if c.AutoBatch || c.BatchBytes > 0 || c.Rate.Open() || store+read < saysMuch {
@@ -30,11 +30,11 @@ func (g *Generator) RoundAfter(store, read time.Duration) time.Duration {
 	return time.Duration(mean * float64(ops) / float64(max(1, g.Counts().Puts)))
 }
 
-// pace is how long a worker's rounds take. The worker adds a round when it has ended; any
+// pace holds how long a worker's rounds take. The worker adds a round when it has ended; any
 // goroutine reads it.
 type pace struct {
 	ended  atomic.Int64                           // rounds
-	recent [metrics.WarmUpRounds - 1]atomic.Int64 // lengths of the latest ones, in ns: after WarmUpRounds without the first, which touches new memory
+	recent [metrics.WarmUpRounds - 1]atomic.Int64 // lengths of the latest rounds, in ns: after WarmUpRounds without the first, which touches new memory
 	latest atomic.Int64                           // moment of the last end; before the first, of the beginning
 }
 
@@ -53,7 +53,8 @@ func (p *pace) add(r *round, ended moment) {
 	p.ended.Store(n + 1)
 }
 
-// warm reports whether every worker has made WarmUpRounds for each that it keeps under way.
+// warm reports whether every worker has made WarmUpRounds for each round that it keeps in
+// flight.
 func (g *Generator) warm() bool {
 	for _, w := range g.workers {
 		if w.pace.ended.Load() < int64(metrics.WarmUpRounds*len(w.rounds)) {
@@ -63,8 +64,8 @@ func (g *Generator) warm() bool {
 	return true
 }
 
-// longestRound returns the longest of all workers' latest rounds, and of those that are
-// under way.
+// longestRound returns the length of the longest among all workers' latest rounds and the
+// rounds in flight.
 func (g *Generator) longestRound() (longest time.Duration) {
 	for _, w := range g.workers {
 		for i := range w.pace.recent {

@@ -8,8 +8,8 @@ import (
 	"kvlab/metrics"
 )
 
-// moment is a time since the program's start. A call takes four of them: they are cheaper to
-// read than time.Now, which reads the date as well, and to compare.
+// moment is a time since the program's start. A call reads four moments. They are cheaper to
+// read than time.Now, which reads the date as well, and cheaper to compare.
 type moment = time.Duration
 
 // started is the origin of moments.
@@ -37,7 +37,7 @@ type span struct {
 	slot          time.Duration // of its boundaryCounts
 }
 
-// never is the end of a window whose end is not decided.
+// never is the end of a window until its end is decided.
 const never moment = math.MaxInt64
 
 func newSchedule() schedule { return schedule{window: new(atomic.Pointer[span])} }
@@ -85,8 +85,8 @@ func (s *span) overlap(from, to moment) time.Duration {
 	return min(to, s.closes) - max(from, s.opens)
 }
 
-// boundaryCounts are a worker's verified operations near the window's ends, by slot:
-// first those after it opens, then those before it closes. All operations of a call
+// boundaryCounts are a worker's verified operations near the window's ends, by slot: first
+// the slots after it opens, then the slots before it closes. All operations of a call
 // count in the slot of its reply.
 type boundaryCounts [2 * metrics.EdgeSlots]uint64
 

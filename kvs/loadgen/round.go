@@ -17,11 +17,11 @@ import (
 // the replies with, and the replies.
 type round struct {
 	begun     moment        // when its first operation was due
-	phase     metrics.Phase // of begun; set by finish, as window
-	window    *span         // if begun is in it; else nil
-	came      moment        // its last reply so far
-	underway  bool          // sent and not finished
-	last      uint32        // the version of its last write, or of the worker's before it
+	phase     metrics.Phase // the phase of begun; finish sets it and window
+	window    *span         // the window if begun is in it; else nil
+	came      moment        // when its last reply so far came
+	inFlight  bool          // sent and not finished
+	last      uint32        // the version of its last write, or else of the worker's last write before it
 	latency   time.Duration // of its slowest call so far
 	late      time.Duration // open loop: from its first operation's due time until the worker woke up; 0 if it was awake
 	from      moment        // open loop: the origin of the times in due
@@ -40,7 +40,7 @@ type exchange struct {
 	due     []time.Duration // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
 	sent    moment
 	handed  moment          // stamped after sent; see stamped
-	came    moment          // its reply
+	came    moment          // when its reply came
 	served  time.Duration   // the server's own time
 	queued  time.Duration   // from the due time until the write
 	record  history.Pending // for -linearizable
@@ -52,10 +52,10 @@ type exchange struct {
 	spot   uint32 // number of the audited key that operation spotAt reads
 	spotAt int    // -1: none
 
-	parts int      // ScanParts in the batch: they are of operations that another exchange counts
-	scans []scan   // of the round
-	ids   []uint64 // that the scans found, scan after scan
-	ends  []int    // of each scan's part of ids
+	parts int      // ScanParts in the batch: another exchange counts their operations
+	scans []scan   // the scans of the round
+	ids   []uint64 // ids that the scans found, scan after scan
+	ends  []int    // where each scan's part of ids ends
 
 	// Only worker.add uses the following fields: the operations that it is adding.
 	newSuffixes [drawn]kvs.KeySuffix
@@ -128,7 +128,7 @@ func (w *worker) send(r *round) {
 			x.queued = at - x.sent
 		}
 	}
-	r.underway = true
+	r.inFlight = true
 }
 
 // finish waits for a sent round's replies, checks and counts them. at returns the phase
@@ -148,7 +148,7 @@ func (w *worker) finish(r *round, at phaseAt) error {
 			w.history.Completed(&x.record, &x.reply, err)
 		}
 		if err != nil && first == nil {
-			if err = w.lose(r, x, err); err == nil {
+			if err = w.recordUnknown(r, x, err); err == nil {
 				calls, ops = calls+1, ops+uint64(x.ops())
 				continue
 			}
@@ -170,12 +170,12 @@ func (w *worker) finish(r *round, at phaseAt) error {
 		first = w.takeScans(r, at)
 		ends = now()
 	}
-	r.underway = false
+	r.inFlight = false
 	w.total(r, calls, ops, ends, at)
 	return first
 }
 
-// total adds a round that ended to the worker's sums.
+// total adds a finished round to the worker's sums.
 func (w *worker) total(r *round, calls, ops uint64, ends moment, at phaseAt) {
 	w.pace.add(r, ends)
 	w.sums.MostOps = max(w.sums.MostOps, ops)
@@ -199,7 +199,7 @@ func (w *worker) total(r *round, calls, ops uint64, ends moment, at phaseAt) {
 	}
 }
 
-// arrived keeps when an exchange's reply came.
+// arrived records when an exchange's reply came.
 func (r *round) arrived(x *exchange) {
 	x.came, x.served = now(), x.reply.Served
 	r.came = x.came
@@ -244,7 +244,7 @@ func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
 }
 
 // observe records the latencies of an exchange whose reply came at r.came. An operation
-// belongs to the phase in which it was due, and a call to that of its last operation.
+// belongs to the phase in which it was due, and a call to the phase of its last operation.
 func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 	if len(x.due) == 0 {
 		t.Phase, t.Op = r.phase, r.came-r.begun
@@ -278,12 +278,12 @@ type replyCheck struct {
 	metrics.Bytes
 	metrics.Verification
 	absent uint64         // keys that a Delete did not find
-	spot   metrics.Counts // its spot, which Counts lack but for the call
+	spot   metrics.Counts // the spot's counts; Counts has only its call
 }
 
-// readsValue tells of each kind whether its result is a value or a miss. Otherwise it is
-// neither, but for what checkOther checks.
-var readsValue = [1 << 8]bool{kvs.Get: true, kvs.ReadModifyWrite: true}
+// returnsValue holds the kinds whose result is a value or a miss. checkOther handles the
+// exceptions.
+var returnsValue = [1 << 8]bool{kvs.Get: true, kvs.ReadModifyWrite: true}
 
 // check compares a reply with its batch, and sets t. An error means that the reply does
 // not belong to this batch. A null server has no store: its value is right for every key.
@@ -311,7 +311,7 @@ func (w *worker) check(x *exchange, null bool, t *replyCheck) error {
 			}
 			continue
 		}
-		if result.Read != readsValue[kind] {
+		if result.Read != returnsValue[kind] {
 			if err := w.checkOther(x, i, result, null, t); err != nil {
 				return err
 			}

@@ -11,9 +11,9 @@ import (
 	"kvlab/workload"
 )
 
-// Every server has keys of every range, so a scan goes to all of them: as a Scan to the
-// server that owns its first key, and as a ScanPart to the others. Each returns its first
-// pairs from that key on, and the scan has found the first of all these. A round with scans
+// Every server has keys of every range, so a scan goes to all of them: as a Scan to the server
+// that owns its first key, and as a ScanPart to the others. Each returns its first pairs from
+// that key on, and the scan has found the first ones among all of these. A round with scans
 // waits for all its replies before it checks any, and its operations are answered when the
 // last reply has come.
 
@@ -40,7 +40,8 @@ func (w *worker) scan(r *round, owner int, key []byte, hash uint64, op workload.
 	}
 }
 
-// withoutParts removes the ScanParts from the last due times.
+// withoutOthers returns the last due times without those of ScanParts and of the spot, which
+// are no operations of the exchange.
 func (x *exchange) withoutOthers(due []time.Duration) []time.Duration {
 	kinds, ops := x.kinds[len(x.kinds)-len(due):], due[:0]
 	spot := x.spotAt - len(x.kinds) + len(due)
@@ -52,7 +53,7 @@ func (x *exchange) withoutOthers(due []time.Duration) []time.Duration {
 	return ops
 }
 
-// takeScans is take for all replies of a round with scans. The last one came at r.came.
+// takeScans checks and counts all replies of a round with scans. The last one came at r.came.
 func (w *worker) takeScans(r *round, at phaseAt) error {
 	w.checks = w.checks[:0]
 	for i := range r.exchanges {
@@ -82,9 +83,8 @@ func (w *worker) takeScans(r *round, at phaseAt) error {
 	return nil
 }
 
-// checkOther checks the result of operation i of a batch, which is a value or a miss although
-// its kind is not in readsValue, or the reverse: that of a scan, or of a Delete that found no
-// key.
+// checkOther checks the result of operation i of a batch, which is not what returnsValue says
+// of its kind: the result of a scan, or of a Delete that found no key.
 func (w *worker) checkOther(x *exchange, i int, result kvs.Result, null bool, t *replyCheck) error {
 	switch kind := x.kinds[i]; {
 	case kind == kvs.Delete && !result.Found:
@@ -134,8 +134,8 @@ func (w *worker) checkPart(x *exchange, found []byte, null bool, t *replyCheck) 
 	return nil
 }
 
-// pairFault says what is wrong with the key of pair n of a scan's part; "" for nothing. next
-// is the least id that it may have.
+// pairFault returns what is wrong with the key of pair n of a scan's part; "" for nothing.
+// next is the least id that the key may have.
 func (w *worker) pairFault(x *exchange, s *scan, key []byte, hash, id, next uint64, n int, ours bool) string {
 	switch {
 	case !ours:
@@ -152,8 +152,8 @@ func (w *worker) pairFault(x *exchange, s *scan, key []byte, hash, id, next uint
 	return ""
 }
 
-// join merges the parts of scan n of a round, and says what is wrong with it; "" for
-// nothing. What a null server finds is not checked, nor is anything with -verify none.
+// join merges the parts of scan n of a round, and returns what is wrong with it; "" for
+// nothing. It does not check what a null server finds, and checks nothing with -verify none.
 func (w *worker) join(r *round, n int) string {
 	s := &r.scans[n]
 	if s.fault != "" || w.checker.Every == VerifyNone || w.servers[s.owner].NoStore {
@@ -196,8 +196,8 @@ func merge(merged []uint64, parts [][]uint64, limit int) []uint64 {
 	return merged
 }
 
-// inserts are the ids that a worker inserts: first, first+stride, first+2*stride, ... The
-// ids below records were loaded.
+// inserts describes the ids that a worker inserts: first, first+stride, first+2*stride, ...
+// The ids below records were loaded.
 type inserts struct{ records, first, stride uint64 }
 
 func newInserts(plan *workload.Plan, c Config, worker int) inserts {
@@ -205,8 +205,9 @@ func newInserts(plan *workload.Plan, c Config, worker int) inserts {
 	return inserts{c.Workload.Records, first, plan.Inserted(c.place(worker), 1) - first}
 }
 
-// lacks returns the first id that a scan should have found and did not: of a loaded record,
-// or of an own insert that was acknowledged before. It holds where nothing is deleted.
+// lacks returns the first id that a scan should have found and did not: the id of a loaded
+// record, or of an own insert that was acknowledged before. It applies only if nothing is
+// deleted.
 func (s *scan) lacks(found []uint64, own inserts) (id uint64, lacks bool) {
 	for i := range s.limit {
 		if id = s.from + uint64(i); id >= own.records {

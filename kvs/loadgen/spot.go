@@ -14,11 +14,12 @@ import (
 
 // In the window every client reads some audited keys among its operations: spots. They take
 // the place of operations in a worker's rounds, at most one in each, so that no server can
-// tell them apart. They count with the audit, and in no rate or latency. The secret says
-// which keys, and when: at a moment in the middle half of the window. A worker keeps the last
-// writes of these keys that it knew then, and the verdict judges all clients' spots by them.
+// tell them apart. They count with the audit, and in no rate or latency. The secret decides
+// which keys, and when: from a moment in the middle half of the window. A worker keeps the
+// last writes of these keys that it knew at that moment, and the verdict judges all clients'
+// spots by them.
 
-// spotsAt returns the moment in a window from which the spots are read.
+// spotsAt returns the moment in a window at which the reading of spots begins.
 func (a *audited) spotsAt(window *span) moment {
 	return window.opens + moment(a.spotShare*float64(window.closes-window.opens))
 }
@@ -105,8 +106,8 @@ func (w *worker) countSpot(i int, r *round, checked *replyCheck) {
 	}
 }
 
-// loseSpot takes back the spot of a call whose outcome is unknown.
-func (w *worker) loseSpot(r *round, x *exchange) {
+// returnSpot gives back the spot of a call whose outcome is unknown, to be read again.
+func (w *worker) returnSpot(r *round, x *exchange) {
 	if x.spotAt < 0 {
 		return
 	}

@@ -25,8 +25,8 @@ func (s *stamps) add(took time.Duration, n uint64) {
 	s.longest = max(s.longest, took)
 }
 
-// witness adds an exchange's latencies to the worker's stamps: those of the calls and
-// operations that the recorder puts into the window's histograms, by the times at which
+// witness adds an exchange's latencies to the worker's stamps, for the calls and operations
+// that the recorder puts into the window's histograms. It takes them from the times at which
 // the exchange was sent and its reply came.
 func (w *worker) witness(r *round, x *exchange, at phaseAt) {
 	if len(x.due) == 0 {
@@ -51,8 +51,8 @@ func (w *worker) witness(r *round, x *exchange, at phaseAt) {
 	}
 }
 
-// stamped checks the two times of an exchange that is answered. Each lies outside of the next
-// time that the worker took: sent is before handed, and came after woken.
+// stamped checks the two times of an answered exchange against the next times that the worker
+// took: sent must be before handed, and came after woken.
 func (w *worker) stamped(x *exchange, woken moment) {
 	if x.sent > x.handed || x.came < woken {
 		w.sums.Mistaken++

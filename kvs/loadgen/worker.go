@@ -31,24 +31,24 @@ type worker struct {
 	history  *history.Recorder // nil without -linearizable
 	audited  *audited          // keys whose last writes are remembered; nil outside Measure, and without an audit
 	last     []lastWrite       // by the keys' numbers
-	seen     []metrics.Value   // what it read there last, likewise
+	seen     []metrics.Value   // what it read of these keys last, likewise
 	spots    []uint32          // the spots that it has not read yet
 	before   []lastWrite       // its last writes of the client's spots, when it began to read them; nil until then
 	spotted  []metrics.Spot    // what it read
 	repeats  bool              // -repeat, after the load: replies are not checked
-	inserted uint64            // own inserts that are acknowledged
+	inserted uint64            // number of its own inserts that are acknowledged
 	own      inserts
 	deletes  bool // the workload deletes
-	keepsAll bool // it has only operations that keep the set of keys as it is, and no scans
+	keepsAll bool // its operations never change the set of keys, and it has no scans
 	block    block
 
 	batchBytes int // 0: no limit
 	mostPerOp  int // bytes of an operation, in a request or a reply
 
 	sums   metrics.Rounds // since the warm-up began
-	calls  stamps         // of the window
-	ops    stamps         // likewise
-	dues   uint64         // likewise, of an open loop: digest
+	calls  stamps         // of the window's calls
+	ops    stamps         // of the window's operations
+	dues   uint64         // digest of the window's due times, in an open loop
 	pace   pace
 	loaded []metrics.Counts // by server, at the end of the load; empty until then
 
@@ -60,9 +60,9 @@ type worker struct {
 	auditCounts   []metrics.Counts // by server, of the audit
 	auditChecks   uint64           // sum of the check bytes of what it found
 
-	unknown   []metrics.Counts    // by server, of calls whose outcome is unknown
-	lost      []metrics.LostWrite // of these calls
-	lostSpots uint64              // likewise
+	unknown   []metrics.Counts    // by server, counts of calls whose outcome is unknown
+	lost      []metrics.LostWrite // the writes of these calls
+	lostSpots uint64              // the spots of these calls
 
 	rechecked      []metrics.Counts // by server, reads of recheck; not in counts until the audit
 	recheckedBytes metrics.Bytes    // likewise

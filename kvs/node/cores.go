@@ -64,7 +64,7 @@ func formatCores(cores []int) string {
 	return strings.Join(items, ",")
 }
 
-// allowedCores are the processors that this process may run on.
+// allowedCores returns the processors that this process may run on.
 func allowedCores() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -79,9 +79,9 @@ func allowedCores() ([]int, error) {
 	return cores, nil
 }
 
-// Halves returns lists of the two halves of the processors that this process may run on,
-// and false if it is one processor. Processes of a half each do not change from moment to
-// moment between one shared processor and two.
+// Halves returns lists of the two halves of the processors that this process may run on, and
+// false if it may run on only one. Two processes that have a half each never
+// compete for a processor.
 func Halves() (first, second string, ok bool) {
 	cores, _ := allowedCores()
 	half := len(cores) / 2

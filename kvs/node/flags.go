@@ -14,7 +14,7 @@ import (
 	"kvlab/metrics"
 )
 
-// Flags are a program's flags, each with its class. The comments name those that all
+// Flags holds a program's flags, each with its class. The comments name the flags that all
 // nodes' programs have.
 type Flags struct {
 	*flag.FlagSet
@@ -23,17 +23,17 @@ type Flags struct {
 	cpuProfile  string        // -cpuprofile: for go tool pprof
 	trace       string        // -trace: for go tool trace
 
-	// Rival is what the arguments ask for and only the programs of extra/rivals have; "" is
-	// nothing. A check of Parse sets it.
+	// Rival names what the arguments ask for if only the programs of extra/rivals have it;
+	// else it is "". A check of Parse sets it.
 	Rival string
 
-	class metrics.FlagClass // of the flags that are defined now
+	class metrics.FlagClass // the class of the flags that are defined next
 	of    map[string]metrics.FlagClass
 	main  []string
 }
 
-// RenamedFlags are the flags that had another name, by that name, which command lines may
-// still have.
+// RenamedFlags maps the former names of flags, which command lines may still have, to the
+// names of today.
 var RenamedFlags = map[string]string{"check": "linearizable", "recheck": "verify-history", "coalesce": "dedup"}
 
 // NewFlags returns an empty flag set for a program.
@@ -119,7 +119,7 @@ func (f *Flags) each(visit func(*flag.Flag)) {
 // benchmark's name show them, in this order.
 func (f *Flags) Main(names ...string) { f.main = names }
 
-// Classes are the classes of the flags, for a node's Config record.
+// Classes returns the classes of the flags, for a node's Config record.
 func (f *Flags) Classes() metrics.FlagClasses {
 	f.Class(f.class)
 	return metrics.FlagClasses{Of: f.of, Main: f.main}
@@ -150,7 +150,7 @@ func (f *Flags) List() []metrics.Flag {
 	return all
 }
 
-// usageText is the flag set's own list, with its one-line title.
+// usageText returns the flag set's own list, with its one-line title.
 func (f *Flags) usageText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s [%s] [flags]\n       %[1]s %s\n\n", f.Name(), settingsFlag, versionFlag)

@@ -76,8 +76,8 @@ func (m machine) controlInterface() string {
 	return strings.TrimSpace(string(name))
 }
 
-// control returns the interface of the control network: the testbed's, or else that of
-// the IPv4 default route if the machine has several interfaces with a device: no loopback,
+// control returns the interface of the control network: the testbed's, or else the interface
+// of the IPv4 default route if the machine has several interfaces with a device: no loopback,
 // bridge or tunnel.
 func (m machine) control() (link metrics.Link, guessed bool, err error) {
 	name := m.controlInterface()

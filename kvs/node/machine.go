@@ -79,7 +79,7 @@ func (m machine) facts(q Question) (metrics.Facts, error) {
 // addressesBut returns the IPv4 addresses by which others may reach this machine, except those of
 // one interface.
 func addressesBut(name string) (addresses []string) {
-	interfaces, _ := net.Interfaces() // it only helps to advise
+	interfaces, _ := net.Interfaces() // they only improve an error's advice
 	for _, i := range interfaces {
 		on, err := i.Addrs()
 		if err != nil || i.Name == name || i.Flags&net.FlagUp == 0 {

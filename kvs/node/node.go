@@ -47,11 +47,11 @@ type Node struct {
 	trust    *certs.Credentials
 	contain  []string
 	reporter atomic.Pointer[Reporter] // nil until there is one
-	password string                   // of the foreign store; "" is none, or one that Args do not hide
+	password string                   // the foreign store's; "" if it has none, or if Args do not hide it
 
 	mu      sync.Mutex
 	out     io.Writer // guarded by mu
-	err     error     // of the first failed write; guarded by mu
+	err     error     // the error of the first failed write; guarded by mu
 	partial []byte    // log line; guarded by mu
 }
 
@@ -132,8 +132,8 @@ func Revealed(settings map[string]string, password string) map[string]string {
 	return settings
 }
 
-// Contained returns the command line of a stranger's program, contained if the launcher
-// wants that.
+// Contained returns the command line of a stranger's program, with the words in front that
+// contain it if the launcher asks for that.
 func (n *Node) Contained(words []string) []string { return slices.Concat(n.contain, words) }
 
 // TLS returns the configuration that the flags ask for, by the run's clock: with the

@@ -1,6 +1,6 @@
-// A probe examines a machine before a run, and restores the settings that a run which was
-// killed has left there. From the first question about facts it listens on the addresses that servers will use, so that other
-// nodes can try them. It ends when its standard input closes.
+// A probe examines a machine before a run. From the first question about facts on, it listens
+// on the addresses that servers will use, so that other nodes can try them. It ends when its
+// standard input closes.
 
 package node
 
@@ -38,7 +38,7 @@ type Answer struct {
 	ReceivedMonotonicNS int64 `json:"received_monotonic_ns,omitempty"`
 	SentMonotonicNS     int64 `json:"sent_monotonic_ns,omitempty"`
 
-	// To Clock in a run, from the moment of the node's Reporter on.
+	// To Clock in a run, once the node has a Reporter.
 	Reading *metrics.Reading `json:"reading,omitempty"`
 
 	Facts     *metrics.Facts `json:"facts,omitempty"`

@@ -16,8 +16,8 @@ import (
 	"kvlab/metrics/usage"
 )
 
-// Find returns the process that has a number now, the zero ID if none has. A zombie is
-// none.
+// Find returns the process that has a number now; the zero ID if there is none, or only a
+// zombie.
 func Find(pid int) (metrics.ProcessID, error) {
 	var stat procfs.ProcStat
 	proc, err := procfs.NewProc(pid)
@@ -30,7 +30,7 @@ func Find(pid int) (metrics.ProcessID, error) {
 	return metrics.ProcessID{PID: pid, StartTicks: stat.Starttime}, err
 }
 
-// ProcessorTime returns the processor time that exactly that process has used since its
+// ProcessorTime returns the processor time that exactly this process has used since its
 // start, to two clock ticks; false if it is not on this machine or has ended.
 func ProcessorTime(id metrics.ProcessID) (time.Duration, bool) {
 	proc, err := procfs.NewProc(id.PID)
@@ -41,9 +41,8 @@ func ProcessorTime(id metrics.ProcessID) (time.Duration, bool) {
 	return time.Duration(stat.UTime+stat.STime) * usage.ClockTick, err == nil && stat.Starttime == id.StartTicks
 }
 
-// Signal sends a signal to exactly that process, never to a later one with its number.
-// After SIGKILL it waits until the process has ended. A process
-// that has ended is no error.
+// Signal sends a signal to exactly this process, never to a later one with its number. After
+// SIGKILL it waits until the process has ended. A process that has ended is no error.
 func Signal(id metrics.ProcessID, signal syscall.Signal) error {
 	err := send(id, signal)
 	if err == nil && signal == syscall.SIGKILL {
@@ -52,7 +51,7 @@ func Signal(id metrics.ProcessID, signal syscall.Signal) error {
 	return err
 }
 
-// send is Signal without the wait.
+// send sends a signal as Signal does, and does not wait.
 func send(id metrics.ProcessID, signal syscall.Signal) error {
 	// The handle refers to the same process even if its number is used again
 	// (pidfd_open(2)), so it is taken before the start time is compared.

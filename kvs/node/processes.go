@@ -18,13 +18,13 @@ import (
 	"kvlab/metrics"
 )
 
-// names are the nodes' programs, and what contains one.
+// names are the nodes' programs, and the program that contains others.
 var names = []string{"kvsserver", "kvsclient", container}
 
 // container is the launcher's program, which on nodes runs to contain others.
 const container = "kvscluster"
 
-// processes are those of the machine, in order of their numbers.
+// processes returns the processes of the machine, in order of their numbers.
 func (m machine) processes() procfs.Procs {
 	all, _ := m.proc.AllProcs()
 	slices.SortFunc(all, func(a, b procfs.Proc) int { return cmp.Compare(a.PID, b.PID) })
@@ -65,8 +65,7 @@ func program(p procfs.Proc, folder string) string {
 }
 
 // reap kills the nodes that launchers of this user have started from a folder's programs,
-// stopped ones too, waits until they have ended, and restores the host's settings that
-// they have left. It prints each as "kvlab NUMBER TEXT".
+// stopped ones too, and waits until they have ended. It prints each as "kvlab NUMBER TEXT".
 func (m machine) reap(folder string, stdout io.Writer) error {
 	var errs []error
 	found := map[metrics.ProcessID]string{}
@@ -98,9 +97,9 @@ func answers(p procfs.Proc) bool {
 	return err == nil && len(words) > 1 && (words[1] == ProbeFlag || words[1] == settingsFlag)
 }
 
-// listeners are the processes that keep others from listening on an address:
-// those that listen on it, or on its port on every address. Tables and processes that
-// cannot be read are missing from the answer.
+// listeners returns the processes that keep others from listening on an address: they listen
+// on it, or on its port on every address. The answer lacks tables and processes that cannot be
+// read.
 func (m machine) listeners(address string) []metrics.Process {
 	const listening = 0x0A
 	wanted, err := netip.ParseAddrPort(address)
@@ -116,7 +115,7 @@ func (m machine) listeners(address string) []metrics.Process {
 		}
 		before := len(owners)
 		for _, p := range m.processes() {
-			files, _ := p.FileDescriptorTargets() // only root sees those of other users
+			files, _ := p.FileDescriptorTargets() // only root sees other users' files
 			if slices.Contains(files, fmt.Sprintf("socket:[%d]", s.Inode)) {
 				owners = append(owners, describe(p))
 			}
@@ -128,7 +127,7 @@ func (m machine) listeners(address string) []metrics.Process {
 	return owners
 }
 
-// sockets are the machine's TCP sockets; a kernel without IPv6 has no second table.
+// sockets returns the machine's TCP sockets; a kernel without IPv6 has no second table.
 func (m machine) sockets() procfs.NetTCP {
 	//lint:ignore SA1019 netlink cannot read another /proc
 	tcp, _ := m.proc.NetTCP()

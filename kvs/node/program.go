@@ -45,7 +45,7 @@ const (
 type Program struct {
 	Name      string
 	Role      metrics.Role
-	Protocols []string // with their versions, that clients and servers speak with each other
+	Protocols []string // what clients and servers speak with each other, with versions
 	// Parse parses a command line with Flags.Parse, and returns its flags and the work
 	// that it asks for. The flag -node is the node's name.
 	Parse func(args []string) (*Flags, Work, error)
@@ -76,8 +76,8 @@ const (
 // ContainInit is argv[0] of the process inside a containment that starts the program.
 const ContainInit = "kvlab-contain-init"
 
-// Led are the versions of what a launcher and its nodes have in common, as -version ends
-// with them: the protocol and the records.
+// Led names the versions of the protocol and the records that a launcher and its nodes must
+// have in common. The output of -version ends with it.
 var Led = fmt.Sprintf("control 1, records %d", metrics.Schema)
 
 // Main runs p with the process's arguments and streams, and returns the exit status. An
@@ -218,9 +218,9 @@ type helpError string
 func (helpError) Error() string   { return "-help works only on the program's own command line" }
 func (e helpError) Unwrap() error { return UsageError{errors.New(string(e))} }
 
-// describe prints what the launcher asks of a command line's flags as JSON: their final
-// values, with which it checks a node's arguments before it starts anything, or their
-// descriptions, as it accepts these flags as its own.
+// describe prints, as JSON, what of returns about a command line's flags: their final values,
+// with which the launcher checks a node's arguments before it starts anything, or their
+// descriptions, because the launcher accepts these flags as its own.
 func (p Program) describe(args []string, of func(*Flags) any, stdout io.Writer) error {
 	flags, _, err := p.Parse(args)
 	if err != nil {

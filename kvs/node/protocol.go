@@ -109,7 +109,7 @@ const (
 	Loaded    = "loaded"    // a client's records are stored and read back
 	Drawn     = "drawn"     // a client's first rounds are drawn
 	Warm      = "warm"      // a client's warm-up is about to end, or without one its window is half over; it has reported and awaits Settle
-	Drained   = "drained"   // no call of a client's workload is under way; a server counts what follows as the drain's
+	Drained   = "drained"   // no call of a client's workload is in flight; a server counts what follows as the drain's
 	Done      = "done"      // the node has reported everything and will exit with status 0
 	Log       = "log"       // Text is one line for the node's log file
 	Output    = "output"    // Text is one line of the output of a foreign store's program, for its own file

@@ -164,8 +164,8 @@ func (r *Reporter) cut(least time.Duration) error {
 	return report()
 }
 
-// end ends the interval, unless it is shorter than least. The report of it is apart: it may
-// wait for its reader, or for a processor.
+// end ends the interval, unless it is shorter than least. It returns the report apart, because
+// it may wait for its reader, or for a processor.
 func (r *Reporter) end(least time.Duration) (report func() error, err error) {
 	now := r.node.now()
 	if now.Sub(r.lastEnd) < least {
@@ -189,8 +189,8 @@ func (r *Reporter) end(least time.Duration) (report func() error, err error) {
 }
 
 // Enter ends the interval and starts a phase with a new second. The window is exactly its
-// intervals: it lasts from Enter(Window) to the next Enter, but for the shortest at its end.
-// What came before it never counts in it.
+// intervals: it lasts from Enter(Window) to the next Enter, except for less than shortest at
+// its end. What came before never counts in it.
 func (r *Reporter) Enter(phase metrics.Phase) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 const forwarder = "docker-proxy"
 
 // StoreProcess returns the number of the process that listens on a running store's address:
-// host:port, or the path of a Unix socket. Where it is not known, the number is 0 and unseen
+// host:port, or the path of a Unix socket. If it is not known, the number is 0 and unseen
 // says why; elsewhere reports that the address is another machine's.
 func StoreProcess(address string) (pid int, unseen string, elsewhere bool, err error) {
 	if strings.HasPrefix(address, "/") {
@@ -53,7 +53,7 @@ func StoreProcess(address string) (pid int, unseen string, elsewhere bool, err e
 }
 
 // socketOwner returns the number of the process that listens on a Unix socket
-// (SO_PEERCRED in unix(7)); 0 of one in another namespace.
+// (SO_PEERCRED in unix(7)); 0 for a process in another namespace.
 func socketOwner(path string) (pid int, err error) {
 	conn, err := net.Dial("unix", path)
 	if err != nil {

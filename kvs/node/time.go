@@ -21,7 +21,7 @@ type runClock struct {
 	moment time.Time // the same, with this process's monotonic reading
 }
 
-// runClockOf starts at the launcher's ClockSync.
+// runClockOf returns a clock that starts at the launcher's ClockSync.
 func runClockOf(s ClockSync) runClock {
 	return runClock{s.Date.Round(0), clock.New().Time(s.MonotonicNS)}
 }
@@ -45,5 +45,5 @@ func (n *Node) FromRun(t time.Time) time.Time {
 	return n.clock.moment.Add(t.Sub(n.clock.date))
 }
 
-// Now is the current run time.
+// Now returns the current run time.
 func (n *Node) Now() time.Time { return n.ToRun(n.now()) }

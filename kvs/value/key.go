@@ -14,7 +14,7 @@ type Key [2]uint64
 // Fixed is the Key without a launcher. It is no secret.
 var Fixed = Key{wy0, wy1}
 
-// ParseKey reads 32 hexadecimal digits; "" is Fixed.
+// ParseKey reads 32 hexadecimal digits. "" gives Fixed.
 func ParseKey(text string) (k Key, err error) {
 	if text == "" {
 		return Fixed, nil
@@ -31,10 +31,10 @@ func (k *Key) Check(hash uint64, w Writer, size int) uint64 {
 	return k.sum(hash, w, size).check(hash, w, size)
 }
 
-// state is that of SipHash.
+// state is the state of SipHash.
 type state struct{ v0, v1, v2, v3 uint64 }
 
-// sum is SipHash-1-3 with a result of 128 bits (Aumasson and Bernstein, "SipHash: a fast
+// sum computes SipHash-1-3 with a result of 128 bits (Aumasson and Bernstein, "SipHash: a fast
 // short-input PRF", 2012, and the reference code) of 23 bytes: a key's hash, the writer and
 // the value's size. It returns the state from which both words of the result follow. A
 // pseudo-random function's results do not reveal its key.

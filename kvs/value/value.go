@@ -22,9 +22,9 @@ import (
 //	20  keyed      uint32   half of the first word of Key.sum
 //	24  body                pseudo-random bytes derived from the second word of Key.sum
 //
-// The plain check bytes are those of any run: they tell a value that is damaged from one of
-// another Key. Without the Key nobody can write a value that passes a full comparison but by
-// luck, one in 2^32, or replace the body by a rule that makes it from the header.
+// The plain check bytes do not depend on the Key: they tell a damaged value from a value of
+// another Key. Without the Key nobody can compute a body from its header, and a made-up value
+// passes a full comparison only by luck, once in 2^32 times.
 const HeaderLen = 24
 
 // Writer is the 8 bytes at offset 8: a value's writer and version.
@@ -95,8 +95,8 @@ type Checker struct {
 	Key     Key
 	Size    int         // of every value; -1 if that depends on its key
 	Sizes   *size.Sizes // of the keys' values; nil for Size
-	Clients int         // that write
-	Workers int         // of each client
+	Clients int         // the number of clients that write
+	Workers int         // the number of workers of each client
 	Every   int         // one value in Every is compared in full, on average
 	Until   int         // values until the next full comparison
 	random  fastrand.RNG
@@ -106,7 +106,7 @@ type Checker struct {
 // operations excludes values.
 func (c *Checker) draw() { c.Until = 1 + int(c.random.Uint32n(uint32(2*c.Every-1))) }
 
-// Random returns a number below n. It has no part in the operations.
+// Random returns a random number below n. It does not affect the operations.
 func (c *Checker) Random(n uint32) uint32 { return c.random.Uint32n(n) }
 
 // Check checks the value of the key with the given hash, and reports whether it compared

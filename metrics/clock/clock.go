@@ -11,7 +11,7 @@ import (
 
 // Clock tells this process's times as CLOCK_MONOTONIC does, in nanoseconds: the
 // same for all processes of a machine from one boot to the next, never stepped,
-// but for time namespaces (clock_gettime(2), time_namespaces(7)). A time.Time
+// except by time namespaces (clock_gettime(2), time_namespaces(7)). A time.Time
 // counts from its own process's start. Safe for concurrent use.
 type Clock struct {
 	// ID names the clock: two processes with the same one may compare their
@@ -24,8 +24,8 @@ type Clock struct {
 	ns int64
 }
 
-// clockReadings is how often the two clocks are read beside each other; the
-// pair that took the least time is the best.
+// clockReadings is how often the two clocks are read beside each other. The pair
+// that took the least time counts.
 const clockReadings = 20
 
 // New returns this process's clock.
@@ -42,10 +42,10 @@ func New() Clock {
 	return best
 }
 
-// Ns is a time that has a monotonic reading, as the clock showed it.
+// Ns returns what the clock showed at t, which has a monotonic reading.
 func (c Clock) Ns(t time.Time) int64 { return c.ns + int64(t.Sub(c.at)) }
 
-// Time is when the clock showed ns, with a monotonic reading of this process.
+// Time returns when the clock showed ns, with a monotonic reading of this process.
 func (c Clock) Time(ns int64) time.Time { return c.at.Add(time.Duration(ns - c.ns)) }
 
 // clockID names the clock after the kernel's boot (random(4)) and the process's

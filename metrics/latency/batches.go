@@ -9,16 +9,16 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// batches are the values of a window in parts of its time that are as long as each other,
-// for intervals that do not take calls for independent: those of a moment share its queues
-// and its stalls. The parts are aligned to the clock, so that the order in which records come
-// changes nothing.
+// batches holds the values of a window in parts of its time that have one length. Intervals
+// from batches do not assume that calls are independent: the calls of a moment share its
+// queues and its stalls. The parts are aligned to the clock, so that the order in which
+// records come changes nothing.
 type batches struct {
 	length time.Duration
 	of     map[int64]*Distribution // by the number of the part since the Unix epoch
 }
 
-// Parts are doubled in length when they are more than mostBatches; fewer than fewestBatches
+// Parts are doubled in length when there are more than mostBatches. Fewer than fewestBatches
 // give no interval. Some 20 to 30 are advised (Schmeiser, Batch Size Effects in the Analysis
 // of Simulation Output, Operations Research 30, 1982).
 const (
@@ -49,7 +49,7 @@ func (b *batches) merge(number int64, d *Distribution) {
 	b.of[number].Add(d)
 }
 
-// counts are the numbers of values up to each of the quantiles.
+// counts holds the number of values up to each of the quantiles.
 type counts [len(metrics.QuantileShares)]float64
 
 func upTo(d *Distribution, quantiles [len(counts{})]int64) (c counts) {
@@ -63,10 +63,10 @@ func upTo(d *Distribution, quantiles [len(counts{})]int64) (c counts) {
 	return c
 }
 
-// independent returns for each quantile of d, which has the values of all batches, the number
-// of independent samples that would give its share as exactly: by the variance of the
-// batches' shares (batch means: Heidelberger and Lewis, Quantile Estimation in Dependent
-// Sequences, Operations Research 32, 1984), with Student's t for so few batches.
+// independent returns for each quantile of d the number of independent samples that would give
+// its share as exactly. d has the values of all batches. The number follows from the variance
+// of the batches' shares (batch means: Heidelberger and Lewis, Quantile Estimation in
+// Dependent Sequences, Operations Research 32, 1984), with Student's t for so few batches.
 func (b *batches) independent(d *Distribution, quantiles [len(counts{})]int64) (samples counts) {
 	total, all, sum := float64(d.TotalCount()), upTo(d, quantiles), counts{}
 	for _, part := range b.of {

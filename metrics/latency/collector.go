@@ -5,7 +5,7 @@ package latency
 import "kvlab/metrics"
 
 // Collector merges the workers' recorders each second into the histograms of an
-// interval, and those of the window into its total. One goroutine uses it while the
+// interval, and the window's into its total. One goroutine uses it while the
 // workers go on observing.
 type Collector struct {
 	recorders []*Recorder
@@ -13,8 +13,8 @@ type Collector struct {
 	interval  [len(phaseOrder)]*Set // by phase; nil until the phase is seen
 	Window    *Set                  // sums of the whole window as far as it has been collected
 
-	// By the server's number: the operations that were put into Window, and those whose
-	// replies came in it.
+	// By the server's number: the operations that were put into Window, and the operations
+	// whose replies came in it.
 	due, replied []tally
 }
 
@@ -96,8 +96,8 @@ func (t *tally) add(o *observation) {
 
 func (t tally) counts() metrics.Counts { return metrics.CountsOf(t.ops, 0, 0, t.calls) }
 
-// Tally returns the operations that were put into Window, and those whose replies came in
-// it, of the calls to a server.
+// Tally returns, for the calls to a server, the operations that were put into Window and the
+// operations whose replies came in it.
 func (l *Collector) Tally(server int) metrics.Tally {
 	return metrics.Tally{Due: l.due[server].counts(), Replied: l.replied[server].counts()}
 }

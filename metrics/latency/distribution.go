@@ -19,7 +19,7 @@ const (
 	significantDigits = 3
 )
 
-// Distribution is how one kind of latency was distributed, in microseconds.
+// Distribution holds the values of one kind of latency, in microseconds.
 // Adding distributions is exact. Percentiles of many workers or nodes come from the sum
 // of their distributions and are never averaged. Not safe for concurrent use.
 type Distribution struct {

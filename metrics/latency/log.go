@@ -37,7 +37,7 @@ var logTags = [...]string{metrics.CallLatency, metrics.OpLatency}
 // logSecond is the sum of the intervals of one second.
 type logSecond struct {
 	second         time.Time // its start
-	beginMs, endMs int64     // of the first interval and of the last, since the Unix epoch
+	beginMs, endMs int64     // when the first interval begins and the last ends, since the Unix epoch
 	of             [len(logTags)]*Distribution
 }
 
@@ -67,10 +67,11 @@ func (l *Log) Add(r metrics.Record) error {
 	return l.writeBefore(l.seconds[len(l.seconds)-1].second.Add(-logLag))
 }
 
-// Close writes what is not written yet: all before the year 36812. It does not close the writer.
+// Close writes the seconds that are not written yet: all before the year 36812. It does not
+// close the writer.
 func (l *Log) Close() error { return l.writeBefore(time.Unix(1<<40, 0)) }
 
-// secondOf is the second that a record belongs to, widened by its interval. It
+// secondOf returns the second that a record belongs to, widened by its interval. It
 // is valid until the next call.
 func (l *Log) secondOf(r metrics.Record) *logSecond {
 	length := time.Duration(r.Histogram.LengthS * float64(time.Second))
@@ -85,8 +86,8 @@ func (l *Log) secondOf(r metrics.Record) *logSecond {
 	return s
 }
 
-// writeBefore writes the seconds before a moment, and before the first of all the
-// header.
+// writeBefore writes the seconds before a moment. It writes the header before the first
+// second of all.
 func (l *Log) writeBefore(moment time.Time) error {
 	n := 0
 	for n < len(l.seconds) && l.seconds[n].second.Before(moment) {

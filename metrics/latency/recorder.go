@@ -27,7 +27,7 @@ type Timing struct {
 // Kinds are numbers of operations of each kind, in the order of metrics.KindNames.
 type Kinds = [len(metrics.KindNames)]uint64
 
-// observation is the operations of one kind of a call, and with the first kind the call
+// observation holds the operations of one kind of a call and, with the first kind, the call
 // itself, in whole microseconds. It has 36 bytes: a worker with 100,000 calls of one
 // operation a second fills 3.6 MB between two collections.
 type observation struct {
@@ -42,7 +42,7 @@ type observation struct {
 	inside              bool
 }
 
-// observations are calls, and in the same order the latencies of operations that were due
+// observations holds calls and, in the same order, the latencies of operations that were due
 // at different moments.
 type observations struct {
 	calls []observation
@@ -91,9 +91,9 @@ func (r *Recorder) ObserveEach(t *Timing, came time.Duration, due []time.Duratio
 	r.mu.Unlock()
 }
 
-// Count records operations of a call that another observation times. They have no
-// latency: those of a call across the window's opening that were due before it. Of t it
-// takes Phase, Peer, Ops and Inside.
+// Count records operations without a latency, of a call that another observation times: if a
+// call spans the window's opening, its operations that were due before. It uses only Phase,
+// Peer, Ops and Inside of t.
 func (r *Recorder) Count(t *Timing) {
 	o := observation{peer: uint16(t.Peer), phase: indexOf(t.Phase), inside: t.Inside}
 	r.mu.Lock()
@@ -101,8 +101,8 @@ func (r *Recorder) Count(t *Timing) {
 	r.mu.Unlock()
 }
 
-// add adds an observation for each kind of which there are operations, and one for a call
-// without any.
+// add adds an observation for each kind that has operations, and one for a call without
+// operations.
 func (b *observations) add(o observation, ops *Kinds) {
 	for kind, n := range ops {
 		if n > 0 {
@@ -144,8 +144,8 @@ func micros(d time.Duration) uint32 {
 	return uint32((d + time.Microsecond - 1) / time.Microsecond)
 }
 
-// phaseIndex is a phase's place in the order of a trial: smaller than its name,
-// and without a pointer for the garbage collector to follow.
+// phaseIndex is a phase's place in the order of a trial. It is smaller than the phase's name,
+// and has no pointer for the garbage collector to follow.
 type phaseIndex uint8
 
 // phaseOrder is never written to.
@@ -153,9 +153,9 @@ var phaseOrder = [...]metrics.Phase{metrics.Idle, metrics.Load, metrics.WarmUp, 
 
 var inWindow = phaseIndex(slices.Index(phaseOrder[:], metrics.Window))
 
-// indexOf returns a phase's index, and that of Idle for an unknown phase.
+// indexOf returns a phase's index; the index of Idle for an unknown phase.
 func indexOf(p metrics.Phase) phaseIndex {
-	if p == metrics.Window { // that of most calls
+	if p == metrics.Window { // the phase of most calls
 		return inWindow
 	}
 	return phaseIndex(max(0, slices.Index(phaseOrder[:], p)))

@@ -32,12 +32,12 @@ func NewSet() *Set {
 // Names are the names of the distributions, in their order.
 var Names = [...]string{metrics.CallLatency, metrics.OpLatency, metrics.WaitLatency, metrics.QueueLatency, metrics.WireLatency, metrics.ServerLatency, metrics.Lateness}
 
-// All are the distributions in the order of Names.
+// All returns the distributions in the order of Names.
 func (l *Set) All() [len(Names)]*Distribution {
 	return [...]*Distribution{l.Call, l.Op, l.Wait, l.Queue, l.Wire, l.Server, l.Late}
 }
 
-// Add adds a record with a Histogram to the distribution that this names.
+// Add adds the values of a record's Histogram to the distribution that it names.
 func (l *Set) Add(r metrics.Record) error {
 	d, err := Decode(*r.Histogram)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *Set) Quantiles() map[string]metrics.Quantiles {
 		name, samples := Names[i], uint64(d.TotalCount())
 		switch name {
 		case metrics.OpLatency, metrics.WaitLatency:
-			samples = calls // the operations of one call share its fate
+			samples = calls // the operations of one call share its time
 		}
 		witnessed := name == metrics.CallLatency || name == metrics.OpLatency
 		if d.empty() && !witnessed {
@@ -118,7 +118,7 @@ func (l *Set) observe(o *observation, ops []uint32) {
 	}
 }
 
-// rest is the whole without a part. It is at least 1, the histograms' unit, because both
+// rest returns the whole without a part. It is at least 1, the histograms' unit, because both
 // are rounded.
 func rest(whole, part uint32) uint32 {
 	switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // Follow samples another process in place of this one, until it ends: its processor time,
-// memory and open files. Process 0 is none, of which nothing is known.
+// memory and open files. PID 0 means no process.
 func (s *Sampler) Follow(pid int) (err error) {
 	s.proc.other = &foreign{}
 	if pid != 0 {
@@ -23,7 +23,7 @@ func (s *Sampler) Follow(pid int) (err error) {
 	return err
 }
 
-// foreign is a process that is not ours.
+// foreign is a process that kvlab's program is not.
 type foreign struct{ proc procfs.Proc }
 
 // ClockTick is the unit of processor time in /proc (proc(5), sysconf(_SC_CLK_TCK)).

@@ -51,8 +51,8 @@ func HostFacts() (facts metrics.Host, err error) {
 	}, nil
 }
 
-// system is the name of the operating system as os-release(5) has it. Of the libraries,
-// gopsutil's starts a shell script for it, lsb_release.
+// system returns the name of the operating system as os-release(5) has it. gopsutil's reader
+// would start a shell script, lsb_release.
 func system() string {
 	text, _ := os.ReadFile("/etc/os-release")
 	for line := range strings.Lines(string(text)) {

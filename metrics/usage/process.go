@@ -13,16 +13,16 @@ import (
 
 // process is the state of the sampled process.
 type process struct {
-	now        metrics.ProcessUsage // without what is a difference of two states
+	now        metrics.ProcessUsage // without the fields that are a difference of two states
 	cpu        time.Duration
 	gcCycles   int64
 	gcPause    time.Duration
-	collecting float64 // processor seconds of garbage collection, without those of idle processors
+	collecting float64 // processor seconds of garbage collection, without idle processors' seconds
 	running    float64 // processor seconds in which goroutines ran or garbage was collected, likewise
 }
 
 // process reads the state of this process without stopping the world, which
-// runtime.ReadMemStats would do; or of the one that fs follows.
+// runtime.ReadMemStats would do; or of the process that fs follows.
 func (fs procFS) process() (p process, err error) {
 	if fs.other != nil {
 		return fs.other.state()
@@ -63,13 +63,13 @@ func (p *process) readRuntime() {
 	p.collecting, p.running = seconds(4)-seconds(5), seconds(6)-seconds(7)-seconds(5)
 }
 
-// heldBytes is the resident memory without what comes and goes in the collector's
+// heldBytes returns the resident memory without what comes and goes in the collector's
 // rhythm: dead objects, and spare bytes that the heap keeps for new ones.
 func heldBytes(p metrics.ProcessUsage, spare uint64) uint64 {
 	return since(p.RSSBytes, since(p.HeapBytes, p.LiveBytes)+spare)
 }
 
-// ResidentBytes is the resident set of this process.
+// ResidentBytes returns the size of this process's resident set.
 func ResidentBytes() (uint64, error) {
 	fs, err := hostProc()
 	if err != nil {
@@ -89,7 +89,7 @@ func (fs procFS) residentBytes() (uint64, error) {
 	return status.VmRSS, nil
 }
 
-// usage is the process's use from before to p, an interval of the given length.
+// usage returns the process's use from before to p, an interval of the given length.
 func (p process) usage(before process, seconds float64) metrics.ProcessUsage {
 	u := p.now
 	u.CPUPercent = 100 * metrics.PerSecond((p.cpu-before.cpu).Seconds(), seconds)

@@ -27,7 +27,7 @@ func hostProc() (fs procFS, err error) {
 	return fs, err
 }
 
-// memory is the size of this machine's memory, and what a new program can get of it
+// memory holds the size of this machine's memory, and how much a new program can get
 // without swapping. As in free(1), page cache that can be dropped is available.
 type memory struct{ totalBytes, availableBytes uint64 }
 
@@ -47,7 +47,7 @@ func (fs procFS) memory() (memory, error) {
 // segments are the TCP segments that this machine has sent since boot (RFC 4022).
 type segments struct {
 	again uint64
-	first uint64 // those with something new in them
+	first uint64 // the segments with something new in them
 }
 
 func (fs procFS) segments() (segments, error) {

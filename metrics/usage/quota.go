@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Quota is a limit of processor time: that of a process's cgroup, or of the nearest one
-// around it that has one. The zero Quota is none.
+// Quota is a limit of processor time: the limit of a process's cgroup, or of the nearest
+// cgroup around it that has one. The zero Quota is no limit.
 type Quota struct {
 	Limit string // quota and period in us, as in cpu.max of https://docs.kernel.org/admin-guide/cgroup-v2.html
 	dir   string // of the cgroup
@@ -56,7 +56,7 @@ func (fs procFS) quota() Quota {
 	return QuotaOf(string(text), cmp.Or(os.Getenv("HOST_SYS"), "/sys"))
 }
 
-// periods are the periods in which a cgroup had work, and those of them in which its quota
+// periods counts the periods in which a cgroup had work, and the periods in which its quota
 // ran out.
 type periods struct{ all, throttled uint64 }
 
@@ -69,7 +69,8 @@ func (q Quota) periods() (p periods) {
 	return p
 }
 
-// throttledPercent is the share of the periods from before to p in which the quota ran out.
+// throttledPercent returns the share of the periods from before to p in which the quota ran
+// out.
 func (p periods) throttledPercent(before periods) float64 {
 	if p.all <= before.all {
 		return 0

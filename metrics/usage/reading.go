@@ -33,9 +33,8 @@ func (fs procFS) read() (reading, error) {
 	return r, cmp.Or(errs[:]...)
 }
 
-// usage is what was used from the reading before to r. Cores and interfaces
-// that came or went in between are left out: for them there is no difference
-// to take.
+// usage returns what was used from the reading before to r. It leaves out cores and
+// interfaces that came or went in between: they have no difference to take.
 func (r reading) usage(before reading) metrics.Usage {
 	seconds := r.at.Sub(before.at).Seconds()
 	u := metrics.Usage{

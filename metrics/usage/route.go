@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// InterfaceFor returns the name of the network interface that carries this
-// machine's traffic to the peer at an address, a host and a port. It asks the kernel: connecting a UDP socket makes
-// it choose a route and with it a local address (ip(7), "an address is chosen
-// by the routing table"), and sends nothing. Traffic to one of the machine's
-// own addresses is carried by the loopback interface, whatever interface holds
-// the address.
+// InterfaceFor returns the name of the network interface that carries this machine's traffic
+// to the peer at an address, a host and a port. It asks the kernel: connecting a UDP socket
+// makes it choose a route and with it a local address (ip(7), "an address is chosen by the
+// routing table"), and sends nothing. Traffic to one of the machine's own addresses is carried
+// by the loopback interface, whatever interface holds the address.
 //
 // It is an error if there is no route to peer, or if several interfaces hold
 // the local address, because then the address does not tell which one it is.
@@ -42,7 +41,7 @@ func InterfaceFor(address string) (string, error) {
 	return found[0], nil
 }
 
-// localAddress is the source address that the kernel picks towards peer.
+// localAddress returns the source address that the kernel picks towards peer.
 func localAddress(peer netip.Addr) (netip.Addr, error) {
 	const anyPort = 9 // discard (RFC 863); a connected UDP socket sends nothing by itself
 	socket, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(peer, anyPort)))

@@ -77,8 +77,8 @@ func (s *Sampler) OpenWindow() error {
 }
 
 // CloseWindow ends the measured window and returns what was used in it. The averages come
-// from the counters at its two ends. The peaks are of the samples wholly inside
-// it, and never below the average, which is all that a window shorter than two
+// from the counters at its two ends. The peaks come from the samples wholly inside
+// it and are never below the average, which is all that a window shorter than two
 // samples has. Saturation.Start is a time of this process.
 func (s *Sampler) CloseWindow() (table metrics.Table, saturation metrics.Saturation, err error) {
 	if s.window == nil {

@@ -11,8 +11,8 @@ import (
 // in clock ticks.
 type cpuTicks struct {
 	busy, idle uint64
-	interrupts uint64 // of busy: the kernel's, for devices and the network of any process
-	stolen     uint64 // of busy: another guest's
+	interrupts uint64 // the part of busy that the kernel took, for devices and the network of any process
+	stolen     uint64 // the part of busy that another guest took
 }
 
 // stat holds the fields read from /proc/stat (proc_stat(5);
@@ -58,7 +58,7 @@ func ticksOf(c procfs.CPUStat) cpuTicks {
 	}
 }
 
-// since is the time spent from before to t. The kernel document warns that
+// since returns the time spent from before to t. The kernel document warns that
 // iowait may decrease.
 func (t cpuTicks) since(before cpuTicks) cpuTicks {
 	return cpuTicks{
@@ -67,14 +67,14 @@ func (t cpuTicks) since(before cpuTicks) cpuTicks {
 	}
 }
 
-// busyPercent is the busy share of the time from before to t, 0 to 100.
+// busyPercent returns the busy share of the time from before to t, 0 to 100.
 func (t cpuTicks) busyPercent(before cpuTicks) float64 {
 	d := t.since(before)
 	return d.percentOf(d.busy)
 }
 
-// percentOf is the share of a part of the busy time in all, 0 to 100; 0 when less than
-// a tick has passed.
+// percentOf returns the share of a part of the busy time in all time, 0 to 100; 0 when less
+// than a tick has passed.
 func (t cpuTicks) percentOf(part uint64) float64 {
 	if part == 0 {
 		return 0

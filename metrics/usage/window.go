@@ -8,8 +8,8 @@ import (
 	"kvlab/metrics"
 )
 
-// window accumulates what the difference of its first and last reading does not tell:
-// levels and peaks.
+// window accumulates levels and peaks, which the difference of its first and last reading
+// does not tell.
 type window struct {
 	first, last reading
 	memoryByteS float64       // integral of the memory used
@@ -49,7 +49,7 @@ func (w *window) raise(u metrics.Usage) {
 	w.peaks.TxBytesPerS.Peak = max(w.peaks.TxBytesPerS.Peak, data.TxBytesPerS)
 }
 
-// usage is what was used from the first reading to the last.
+// usage returns what was used from the first reading to the last.
 func (w *window) usage(dataInterface string) (metrics.Table, metrics.Saturation) {
 	u := w.last.usage(w.first)
 	u.DataInterface = dataInterface

@@ -17,15 +17,15 @@ const (
 	MostKey    = 255
 )
 
-// Law is a law of sizes. It is the value of a flag. The zero Law is that of keys which are
-// as short as their ids allow.
+// Law is a law of sizes. It is the value of a flag. The zero Law makes keys as short as
+// their ids allow.
 type Law struct {
 	Least, Most int  // in bytes; every size between them is equally likely
 	ETC         bool // sizes as in Facebook's ETC; then both are 0
 }
 
-// etcBound is five times the mean size of ETC's values. The mean of a call's is larger
-// than that only if one of the most popular records has a very large value.
+// etcBound is five times the mean size of ETC's values. The mean of a call's values is
+// larger only if one of the most popular records has a very large value.
 const etcBound = 1024
 
 // MeanBound bounds the mean size of the records of a call.

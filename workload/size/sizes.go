@@ -95,7 +95,7 @@ func (s *Sizes) quantile(share uint64) int {
 	return int((below<<24 + (above-below)*int64(fraction<<stepBits>>40)) >> (24 + fractionBits))
 }
 
-// Moments returns the mean of the sizes, and that of their squares.
+// Moments returns the mean of the sizes, and the mean of their squares.
 func (s *Sizes) Moments() (mean, square float64) {
 	if s.table == nil {
 		return float64(s.Least), float64(s.Least) * float64(s.Least)
@@ -132,8 +132,8 @@ func etcKey(share float64) float64 {
 	return location + scale*(math.Pow(-math.Log(1-share), -shape)-1)/shape + 0.5
 }
 
-// etcShort is the share of the values that have 0 to 14 bytes: the sum of mutilate's table
-// of them. A value here has at least LeastValue bytes, so their sizes do not matter.
+// etcShort is the share of the values that have 0 to 14 bytes: the sum of mutilate's
+// table. A value here has at least LeastValue bytes, so their sizes do not matter.
 const etcShort = 0.44155
 
 // etcValue is the law of the values' sizes: those of 15 bytes and more have a generalized

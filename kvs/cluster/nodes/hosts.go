@@ -52,7 +52,7 @@ func readHostsFile(path string) ([]Node, error) {
 // the line.
 func parseHosts(text, file string) ([]Node, error) {
 	var nodes []Node
-	lines := make(map[string]int) // of each name
+	lines := make(map[string]int) // the line of each name
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -77,8 +77,8 @@ func parseHosts(text, file string) ([]Node, error) {
 	return nodes, nil
 }
 
-// rightForm returns the line that says what one of another tool's form says; "" of none that
-// is known: Ansible's inventories, MPI's and Slurm's host lists, /etc/hosts, and ssh's own.
+// rightForm translates a line in another tool's form; it returns "" if it knows no such form.
+// It knows Ansible's inventories, MPI's and Slurm's host lists, /etc/hosts, and ssh's own.
 func rightForm(fields []string) string {
 	first, rest := fields[0], fields[1:]
 	user, port, to := "", "", ""

@@ -1,5 +1,5 @@
-// Package nodes finds the machines of a run: those that the command line names, those of a
-// Slurm job or a testbed, or this machine.
+// Package nodes finds the machines of a run: the command line names them, or they are the
+// nodes of a Slurm job or a testbed, or this machine.
 package nodes
 
 import (
@@ -24,7 +24,7 @@ type Node struct {
 type Way struct {
 	Kind Kind
 	To   string // SSH: the destination, user@host or host. Srun: the Slurm job
-	Port string // SSH: of sshd; "" for ssh's own choice
+	Port string // SSH: the port of sshd; "" for ssh's own choice
 }
 
 // Kind is the kind of a Way.
@@ -37,7 +37,7 @@ const (
 	Srun  Kind = "srun" // as steps of a Slurm job
 )
 
-// String describes the way in words.
+// String describes the way for people.
 func (w Way) String() string {
 	switch {
 	case w.Kind == Srun:

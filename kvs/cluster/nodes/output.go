@@ -10,8 +10,8 @@ import (
 	"kvlab/metrics/format"
 )
 
-// LeaveDelay limits the time for which the pipes of an ended process are still read: a
-// child of it may hold them open. A launcher on a busy machine may need seconds for the
+// LeaveDelay limits how long the pipes of an ended process are still read: its child may
+// hold them open. A launcher on a busy machine may need seconds for the
 // last lines.
 const LeaveDelay = 5 * time.Second
 

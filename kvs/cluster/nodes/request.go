@@ -13,8 +13,8 @@ type Request struct {
 	Slurm     bool     // the nodes of the Slurm job that the launcher is part of
 }
 
-// Find returns the nodes of a request: those that it names, else those of the Slurm job,
-// else those of the testbed. None means processes on this machine.
+// Find returns the nodes that a request names, else the nodes of the Slurm job, else of the
+// testbed. No nodes means processes on this machine.
 func Find(ctx context.Context, r Request, testbed Testbed, job Slurm) ([]Node, error) {
 	if r.Local {
 		return nil, nil

@@ -80,12 +80,12 @@ func (s Slurm) named(ctx context.Context, named []Node) ([]Node, error) {
 	return nodes, nil
 }
 
-// choose returns the named ones of the job's nodes.
+// choose returns the job's nodes that are named.
 func (s Slurm) choose(nodes, named []Node) ([]Node, error) {
 	var chosen []Node
 	for _, n := range named {
 		i := slices.IndexFunc(nodes, func(node Node) bool { return node.Name == n.Name })
-		if i < 0 { // one of both names may have a domain
+		if i < 0 { // either name may have a domain
 			i = slices.IndexFunc(nodes, func(node Node) bool {
 				return strings.HasPrefix(node.Name, n.Name+".") || strings.HasPrefix(n.Name, node.Name+".")
 			})

@@ -48,8 +48,8 @@ func (t Testbed) Nodes(ctx context.Context) ([]Node, error) {
 	return nil, nil
 }
 
-// withoutPseudo leaves out what the manifest, if it can be had, says is no machine: Emulab's
-// client names it like one.
+// withoutPseudo leaves out nodes that are no machines. Emulab's client names them like
+// machines; the manifest, if there is one, tells them apart.
 func (t Testbed) withoutPseudo(ctx context.Context, nodes []Node) []Node {
 	answer, err := Ask(ctx, t.GeniGet, "manifest")
 	if err != nil {
@@ -126,9 +126,9 @@ func parseHostnames(answer []byte) ([]Node, error) {
 }
 
 // parseManifest reads `geni-get manifest`, a GENI v3 RSpec: each node's client_id, and the
-// first stated address of its interfaces on an experiment network. Of a manifest that a user
-// brings it takes the way to log in from elsewhere, too. Datasets, which have nodes there, and
-// the links to them are left out.
+// first stated address of its interfaces on an experiment network. With login, for a manifest
+// that a user brings, it also reads how to log in from elsewhere. It leaves out datasets,
+// which have nodes in a manifest, and the links to them.
 func parseManifest(answer []byte, login bool) ([]Node, error) {
 	all, err := readManifest(answer)
 	if err != nil {
@@ -165,7 +165,7 @@ func parseManifest(answer []byte, login bool) ([]Node, error) {
 	return nodes, nil
 }
 
-// manifest is what is read of an RSpec.
+// manifest is the part of an RSpec that is read.
 type manifest struct {
 	Nodes []manifestNode `xml:"node"`
 	Links []struct {
@@ -196,14 +196,14 @@ type manifestNode struct {
 // pseudoSlivers are the types of nodes on which nothing runs: datasets, delays and switches.
 var pseudoSlivers = []string{"emulab-blockstore", "delay", "bridge", "switch"}
 
-// pseudo reports whether nothing runs on a node: where others have a login it has none, or its
-// type says so.
+// pseudo reports whether nothing runs on a node: it has no login although others have one, or
+// its type says so.
 func (m manifest) pseudo(n manifestNode) bool {
 	logins := slices.ContainsFunc(m.Nodes, func(n manifestNode) bool { return n.Login.Host != "" })
 	return logins && n.Login.Host == "" || slices.Contains(pseudoSlivers, n.Sliver.Name)
 }
 
-// ofPseudo returns the interfaces of links that lead to a pseudo-node's.
+// ofPseudo returns the interfaces of the links that lead to a pseudo-node.
 func (m manifest) ofPseudo() map[string]bool {
 	skip := make(map[string]bool)
 	for _, n := range m.Nodes {

@@ -23,9 +23,9 @@ type Builds struct {
 	dir    string
 	lock   *os.File                 // of dir, as long as the launcher lives
 	ready  map[string]plan.Programs // by commit
-	stores map[string]string        // paths by what built them
+	stores map[string]string        // the paths of stores, by what built them
 
-	commits map[string]string // of the checkouts among these
+	commits map[string]string // the commits of the checkouts among these
 }
 
 // Programs builds the node programs of a revision of the checkout at root, with the
@@ -65,7 +65,7 @@ func (b *Builds) Programs(ctx context.Context, root, rev string) (commit string,
 func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 	bin := filepath.Join(root, "bin", "rivals")
 	args := []string{"./kvsserver", "./kvsclient"}
-	if commit, _ := Commit(ctx, root); commit == "" { // git refuses to tell it to Go, too
+	if commit, _ := Commit(ctx, root); commit == "" { // git refuses to tell Go, too
 		args = append([]string{"-buildvcs=false"}, args...)
 	}
 	return plan.ProgramsIn(bin), buildNodes(ctx, filepath.Join(root, "extra", "rivals"), bin, args...)
@@ -74,7 +74,8 @@ func Rivals(ctx context.Context, root string) (plan.Programs, error) {
 // folderName begins the names of the folders.
 const folderName = "kvlab-builds-"
 
-// open makes the folder, if there is none, and removes those of launchers that were killed.
+// open makes the folder, if there is none, and removes the folders of launchers that were
+// killed.
 func (b *Builds) open() (err error) {
 	if b.dir != "" {
 		return nil
@@ -96,7 +97,7 @@ func removeStale() {
 			continue
 		}
 		if lock, err := lockFolder(dir); err == nil {
-			_ = os.RemoveAll(dir) // of little use where it fails
+			_ = os.RemoveAll(dir) // a failure leaves only an old folder
 			lock.Close()
 		}
 	}
@@ -157,7 +158,7 @@ func (b *Builds) Store(ctx context.Context, t target.Target, s Stranger) (path s
 
 // Remove removes all programs.
 func (b *Builds) Remove() error {
-	defer b.lock.Close() // of no folder, it does nothing
+	defer b.lock.Close() // without a folder, it does nothing
 	return os.RemoveAll(b.dir)
 }
 

@@ -17,17 +17,18 @@ import (
 	"kvlab/metrics/format"
 )
 
-// An sshd with many logins under way refuses further ones before it says who it is
+// An sshd with many unfinished logins refuses further ones before it says who it is
 // (MaxStartups in sshd_config(5)). Such a connection has done nothing, and is tried again.
 const (
 	refusedTries = 6
 	refusedPause = 300 * time.Millisecond // after the first; it doubles
 )
 
-// refusedLogin matches what ssh says of a connection that sshd has closed at its start.
+// refusedLogin matches ssh's message about a connection that sshd has closed at its start.
 var refusedLogin = regexp.MustCompile(`kex_exchange_identification: |Connection (closed|reset) by .* port |Not allowed at this time|Exceeded MaxStartups`)
 
-// converse is a conversation that is begun again if the node's sshd refuses it.
+// converse holds a conversation as converseOnce does, and begins it again if the node's sshd
+// refuses it.
 func (r *Runner) converse(ctx context.Context, place plan.Place, script string, program io.Reader, command ...string) (answer map[string]string, err error) {
 	for try := 1; ; try++ {
 		answer, err = r.converseOnce(ctx, place, script, program, command...)
@@ -42,8 +43,8 @@ func (r *Runner) converse(ctx context.Context, place plan.Place, script string, 
 	}
 }
 
-// pauseAfter returns how long to wait after a refused try, the first of which is 1. Others
-// are refused, too, so it is random.
+// pauseAfter returns how long to wait after refused try number try, from 1. It is random,
+// because other connections are refused at the same time.
 func pauseAfter(try int) time.Duration {
 	pause := refusedPause << (try - 1)
 	return pause + rand.N(pause)

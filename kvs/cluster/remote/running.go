@@ -17,11 +17,11 @@ type Running struct {
 	in             *os.File // the end of its standard input that it reads
 	to             Output
 	stdout, stderr *LineWriter
-	refused        bool // by the node's sshd
+	refused        bool // the node's sshd refused it
 	heard          bool // the program has said something
 
 	mu     sync.Mutex
-	cmd    *exec.Cmd // of the last try; guarded by mu
+	cmd    *exec.Cmd // the last try; guarded by mu
 	killed bool      // guarded by mu
 }
 

@@ -35,7 +35,7 @@ func (s srun) Command(ctx context.Context, node nodes.Node, words ...string) *ex
 var connectionVariables = []string{"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_WORKING_CLUSTER"}
 
 // stepEnvironment returns the environment without the job's other variables: srun reads
-// most of them as options, and those of sbatch would request all tasks of the job.
+// most of these as options, and the variables of sbatch would request all tasks of the job.
 func stepEnvironment(environment []string) []string {
 	return slices.DeleteFunc(environment, func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -10,7 +10,7 @@ import (
 )
 
 // apart is the distance in seconds between the monotonic clocks of neighbouring hosts, as
-// if they had booted at different times. The first is as far ahead of this machine's.
+// if they had booted at different times. The first is as far ahead of this machine's clock.
 const apart = 1000
 
 // A host's pid 1 stays on its main thread: unshare acts on the calling thread, and

@@ -48,9 +48,9 @@ func Enter(ctx context.Context, args []string, stdout, stderr io.Writer, force <
 	return status, err
 }
 
-// EnterLoopback is Enter for a network namespace that has a loopback interface and nothing
-// else: no process in it reaches another machine, and none outside reaches its ports.
-// Without root the kernel must allow user namespaces.
+// EnterLoopback runs this program as Enter does, in a network namespace that has only a
+// loopback interface: no process in it reaches another machine, and none outside reaches its
+// ports. Without root the kernel must allow user namespaces.
 func EnterLoopback(ctx context.Context, args []string, stdout, stderr io.Writer, force <-chan struct{}) (status int, err error) {
 	cmd := again(loopbackName, args, stdout, stderr)
 	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
@@ -86,7 +86,7 @@ func loopbackUp() error {
 	return nil
 }
 
-// again is this program, to be run once more under another name.
+// again returns a command that runs this program once more under another name.
 func again(name string, args []string, stdout, stderr io.Writer) *exec.Cmd {
 	return &exec.Cmd{
 		Path: namespace.Self, Args: append([]string{name}, args...),
@@ -98,8 +98,9 @@ func again(name string, args []string, stdout, stderr io.Writer) *exec.Cmd {
 	}
 }
 
-// follow starts a program in new namespaces, calls started and at the end what it returns,
-// and passes the end of ctx and the close of force on. It returns the exit status.
+// follow starts a program in new namespaces and passes the end of ctx and the close of force
+// on. It calls started, and at the end the func that started returns. It returns the exit
+// status.
 func follow(ctx context.Context, cmd *exec.Cmd, force <-chan struct{}, started func() (end func(), err error)) (status int, err error) {
 	runtime.LockOSThread() // the kernel sends Pdeathsig when the thread that started the process ends
 	defer runtime.UnlockOSThread()

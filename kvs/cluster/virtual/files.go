@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics"
 )
 
-// folder holds the lab's files, in memory. The files of ssh and sshd name it too.
+// folder is where the lab's files are, in memory. The files of ssh and sshd name it too.
 const folder = "/run/kvlab-lab"
 
 // privilegeFolder is the folder in which Debian's sshd confines its unprivileged part.
@@ -28,7 +28,7 @@ var sshdConfig string
 //go:embed ssh_config
 var sshConfig string
 
-// Hostname is the name of a host, as in Emulab.
+// Hostname returns the name of a host, as in Emulab.
 func Hostname(index int) string { return fmt.Sprintf("node%d", index) }
 
 // writeFiles writes every file that the hosts and ssh read. One key identifies the user
@@ -63,7 +63,7 @@ func writeFiles(spec metrics.Lab) error {
 		files[own+"/hosts"] = names
 		files[own+"/hostname"] = Hostname(i) + "\n"
 		files[own+"/emulab/boot/controlif"] = controlCard + "\n"
-		// Where root's password is locked, sshd refuses the account.
+		// If root's password is locked, sshd refuses the account.
 		files[own+"/shadow"] = "root:*:1::::::\n"
 		if spec.LinkBitsPerS > 0 {
 			files[own+"/speed"] = fmt.Sprintf("%d\n", spec.LinkBitsPerS/1e6)

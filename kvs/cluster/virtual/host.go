@@ -62,7 +62,7 @@ func startHost(index int) (*host, error) {
 
 func (h *host) pid() int { return h.cmd.Process.Pid }
 
-// stderr is the file with the errors of pid 1.
+// stderr returns the path of the file with the errors of pid 1.
 func (h *host) stderr() string { return filepath.Join(folder, h.name, "stderr") }
 
 // said returns the errors of pid 1 as one line.
@@ -105,7 +105,7 @@ func runHost() error {
 	}
 	if err := errors.Join(namespace.Private(), namespace.Mount("proc", "/proc", ""),
 		namespace.Mount("tmpfs", "/tmp", "mode=1777"), namespace.Mount("tmpfs", root.HomeDir, "mode=0700"),
-		// A sysfs shows the interfaces of the network that it was mounted in.
+		// A sysfs shows the interfaces of the network in which it was mounted.
 		namespace.Mount("sysfs", "/sys", ""), unix.Sethostname([]byte(name)), ownClock(index)); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@
 //	      sshd          pid 1 of node0, in namespaces of its own
 //	      sshd          pid 1 of node1 ...
 //
-// The lab ends with the first process, however that ends: the kernel kills init
+// The lab ends with the first process, however that process ends: the kernel kills init
 // (PR_SET_PDEATHSIG, prctl(2)), with it every process of its pid namespace
 // (pid_namespaces(7)), and removes the interfaces and mounts of each namespace with its
 // last process (namespaces(7)). Files are in memory, in the lab's mount namespace. Only

@@ -50,7 +50,7 @@ func connect(hosts []*host) error {
 }
 
 // links returns the commands that give a host its addresses and permanent Ethernet addresses
-// of its peers. The kernel keeps at most 1024 resolved ones for all namespaces together
+// of its peers. The kernel keeps at most 1024 resolved addresses for all namespaces together
 // (gc_thresh3, arp(7)), and 32 clients of 32 servers need 2048.
 func (h *host) links(hosts int) string {
 	var b strings.Builder
