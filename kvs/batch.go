@@ -36,10 +36,10 @@ func (b *Batch) Reset() {
 	b.n = 0
 }
 
-// Len is the number of operations.
+// Len returns the number of operations.
 func (b *Batch) Len() int { return b.n }
 
-// Size is the length of the batch's body in bytes.
+// Size returns the length of the batch's body in bytes.
 func (b *Batch) Size() int { return max(len(b.buf)-Headroom, 0) }
 
 // Get appends a Get of key. Get, Append and Reserve panic if key is longer than

@@ -36,7 +36,7 @@ type Op struct {
 	Kind  Kind
 }
 
-// Limit is the number of pairs that a scan returns at most, 1 to MaxScan.
+// Limit returns the number of pairs that a scan returns at most, 1 to MaxScan.
 func (o *Op) Limit() int {
 	n, _ := binary.Uvarint(o.Value)
 	return int(n)

@@ -94,10 +94,10 @@ func (r *Reply) Borrow(owner *Reply) {
 	r.Borrowed = true
 }
 
-// Len is the number of results.
+// Len returns the number of results.
 func (r *Reply) Len() int { return r.n }
 
-// Size is the length of the reply's body in bytes.
+// Size returns the length of the reply's body in bytes.
 func (r *Reply) Size() int { return max(len(r.buf)-Headroom, 0) }
 
 // Found appends the result of an operation that read value, which is copied.

@@ -44,7 +44,7 @@ func (h hashing) at(item uint64) uint64 {
 	return less + h.n&-below
 }
 
-// ycsbHash is the absolute value of the 64-bit FNV-1a hash of an item's eight bytes, the
+// ycsbHash returns the absolute value of the 64-bit FNV-1a hash of an item's eight bytes, the
 // lowest first (site.ycsb.Utils.fnvhash64). The highest three bytes of an item are 0.
 func ycsbHash(item uint64) uint64 {
 	const prime = 1099511628211

@@ -45,10 +45,10 @@ func NewStore(entries uint64, longest int) *Store {
 	return s
 }
 
-// EntryBytes is the memory of an entry for values of at most longest bytes.
+// EntryBytes returns the memory of an entry for values of at most longest bytes.
 func EntryBytes(longest int) uint64 { return uint64(1+header+(longest+7)/8) * 8 }
 
-// Bytes is the memory of the Store.
+// Bytes returns the memory of the Store.
 func (s *Store) Bytes() uint64 { return uint64(len(s.tags)+len(s.words)) * 8 }
 
 // number returns a key's number in the store: an exact one for keys that are numbers, and

@@ -96,7 +96,7 @@ type Options struct {
 	wire.Options                   // -node, -codec, -socket-buffer, -call-timeout, -dedup, -crc, -retry; the driver sets Cache, Session, Placement, Shared, Retried, Replaced and KnownInstance
 }
 
-// DefaultOptions are a client's of one server on this machine.
+// DefaultOptions returns the options of a client of one server on this machine.
 func DefaultOptions() Options {
 	return Options{
 		Transport: TCP,
@@ -146,7 +146,7 @@ type Row struct {
 // Null is what a server without a store has: one value for every key.
 type Null = engine.Null
 
-// Rival is the row of a plain program for a driver of extra/rivals.
+// Rival returns the row of a plain program for a driver of extra/rivals.
 func Rival(name string) Row {
 	return Row{Name: name, Check: func(Options, Use) error { return nil }, Rival: true}
 }
@@ -167,7 +167,7 @@ func (o Options) find() (Row, error) {
 	return cli.Find("-transport", o.Transport, slices.Concat(own, o.Foreign))
 }
 
-// Addresses are those of the servers.
+// Addresses returns the addresses of the servers.
 func (o Options) Addresses() []string {
 	if o.Transport == InProcess {
 		return []string{"127.0.0.1:0"}
@@ -175,8 +175,8 @@ func (o Options) Addresses() []string {
 	return o.Hosts
 }
 
-// features are those that the options ask of a codec. A reply to a client with a cache sends
-// a value once, too: the client may have held an old one of a popular key.
+// features returns the features that the options ask of a codec. A reply to a client with a
+// cache also sends a value once: the client may have held an old value of a popular key.
 func (o Options) features() wire.Features {
 	f := o.Features
 	if o.Cached != 0 {

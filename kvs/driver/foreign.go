@@ -20,7 +20,7 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// CheckForeign is the part of a Row's Check that foreign stores share: it refuses flags that
+// CheckForeign does the part of a Row's Check that foreign stores share: it refuses flags that
 // only kvlab's servers understand, kinds that the store lacks, and settings that are not
 // among the driver's.
 func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string) error {
@@ -114,7 +114,7 @@ func (o Options) Connect(ctx context.Context, server int, meet func(net.Conn) er
 	return socket, nil
 }
 
-// Network is the network of a foreign store's address: a Unix socket's path begins with /.
+// Network returns the network of a foreign store's address: a Unix socket's path begins with /.
 func Network(address string) string {
 	if strings.HasPrefix(address, "/") {
 		return "unix"

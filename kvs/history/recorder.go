@@ -133,7 +133,7 @@ func (r *Recorder) Sending(p *Pending, batch *kvs.Batch, hashes []uint64, kinds 
 	}
 }
 
-// valueIn is the value that a header names.
+// valueIn returns the value that a header names.
 func valueIn(value []byte) metrics.Value {
 	return metrics.Value(binary.LittleEndian.Uint64(value[8:]))
 }

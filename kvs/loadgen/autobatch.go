@@ -35,7 +35,7 @@ func newBatchSize(c Config) batchSize {
 	return batchSize{target: c.TargetLatency, most: min(largestBatch, c.most()), servers: c.Servers(), mean: 1}
 }
 
-// ops is the number of operations in a round.
+// ops returns the number of operations in a round.
 func (b *batchSize) ops() int { return int(b.mean) * b.servers }
 
 // learn adapts the size, given the latency of a full round's slowest call.

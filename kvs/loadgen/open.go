@@ -209,7 +209,7 @@ func (r *Rate) Set(text string) error {
 	return nil
 }
 
-// String is what Set reads; "" for a closed loop.
+// String returns what Set reads; "" for a closed loop.
 func (r Rate) String() string {
 	switch {
 	case r.Share > 0:

@@ -64,7 +64,7 @@ type exchange struct {
 	added       int        // how many there are
 }
 
-// ops is the number of operations of the workload.
+// ops returns the number of operations of the workload.
 func (x *exchange) ops() int {
 	ops := x.batch.Len() - x.parts
 	if x.spotAt >= 0 {

@@ -46,7 +46,7 @@ func ParseCores(list string) ([]int, error) {
 	return cores, nil
 }
 
-// formatCores is the inverse of ParseCores.
+// formatCores writes a list of processors that ParseCores reads.
 func formatCores(cores []int) string {
 	var items []string
 	for i := 0; i < len(cores); {

@@ -49,11 +49,11 @@ func New(engine kvs.Engine) *Service {
 	return s
 }
 
-// Instance is the service's random name: a restarted server has another one, because
+// Instance returns the service's random name: a restarted server has another one, because
 // its store is empty, or the one that it is given with Continue.
 func (s *Service) Instance() string { return s.instance }
 
-// Process is the service's own random name, which it keeps when it continues another one.
+// Process returns the service's own random name, which it keeps when it continues another one.
 func (s *Service) Process() string { return s.process }
 
 // Continue gives the service the name of an earlier one, whose keys its engine holds. It is
@@ -70,7 +70,7 @@ func (s *Service) Retries() (connections, calls uint64) {
 // add to the returned one.
 func (s *Service) Sample() *Sample { return s.sample.Swap(new(Sample)) }
 
-// Records is the number of keys in the store; exact while no call writes.
+// Records returns the number of keys in the store; exact while no call writes.
 func (s *Service) Records() int { return s.engine.Len() }
 
 // Open opens a connection of the named peer.
@@ -87,7 +87,7 @@ func (s *Service) open(c *Conn) *Conn {
 	return c
 }
 
-// Conns is the number of open connections.
+// Conns returns the number of open connections.
 func (s *Service) Conns() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,7 +63,7 @@ func newSizes(least, most int, kind, seed uint64, exceededBy func(share float64)
 	return s
 }
 
-// pointAt is the distance of the table's point i from the nearer end, in 2^-64.
+// pointAt returns the distance of the table's point i from the nearer end, in 2^-64.
 func pointAt(i int) uint64 {
 	return (1<<stepBits + uint64(i)&(1<<stepBits-1)) << (63 - octaves - stepBits + i>>stepBits)
 }
@@ -125,8 +125,8 @@ func (l Law) uniform(share float64) float64 {
 // (github.com/leverich/mutilate, d65c6ef, Generator.cc: createFacebookKey and
 // createFacebookValue).
 
-// etcKey is the generalized extreme value law of the keys' sizes, to be rounded to the
-// nearest.
+// etcKey returns the key size above which a share of ETC's keys lies, by a generalized extreme
+// value law. To round it down rounds the size to the nearest.
 func etcKey(share float64) float64 {
 	const location, scale, shape = 30.7984, 8.20449, 0.078688
 	return location + scale*(math.Pow(-math.Log(1-share), -shape)-1)/shape + 0.5
@@ -136,8 +136,8 @@ func etcKey(share float64) float64 {
 // table. A value here has at least LeastValue bytes, so their sizes do not matter.
 const etcShort = 0.44155
 
-// etcValue is the law of the values' sizes: those of 15 bytes and more have a generalized
-// Pareto law.
+// etcValue returns the value size above which a share of ETC's values lies: sizes of 15 bytes
+// and more have a generalized Pareto law.
 func etcValue(share float64) float64 {
 	const location, scale, shape = 15, 214.476, 0.348238
 	if share >= 1-etcShort {
