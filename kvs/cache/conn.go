@@ -38,14 +38,14 @@ type Conn struct {
 // all servers share: each key belongs to one server.
 func (s *Store) Over(inner Inner) *Conn { return &Conn{inner: inner, store: s} }
 
-// exchange is a call's state. It keeps what the client held when it sent the call: a later
-// value of the store is not that of the version that was sent.
+// exchange is a call's state. It keeps what the client held when it sent the call: the
+// store may have a later value by the time of the reply.
 type exchange struct {
 	call   kvs.Call // of the inner connection
 	batch  kvs.Batch
 	reply  kvs.Reply
 	held   []held // of the operations that read, in order
-	values []byte // theirs, one after another
+	values []byte // their values, one after another
 
 	ops     [group]kvs.Op
 	numbers [group]uint64

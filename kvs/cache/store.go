@@ -133,9 +133,9 @@ func (s *Store) keep(number uint64, version kvs.Version, value []byte) {
 	atomic.StoreUint64(&e[0], (count+2)<<lengthBits|length)
 }
 
-// take gives a place in the number's set to it: a free one, or another key's. The first
-// that it tries is the number's own among as many numbers in a row as the Store has entries,
-// so that two workers who come with two such keys at once take two places.
+// take gives the number a place in its set: a free one, or another key's. It first tries a
+// place that no other number has among as many successive numbers as the Store has entries.
+// So two workers that add two such keys at once take two places.
 func (s *Store) take(number uint64) int {
 	set := s.set(number)
 	own := number / s.sets % ways

@@ -1,6 +1,6 @@
-// Package driver is what a client can talk to: kvlab's servers by TCP, an engine in this
-// process, or a foreign store. To add a store takes a package with a Driver and a Row in
-// the programs' mains; it then passes the suite in driver/drivertest.
+// Package driver connects a client to what it talks to: kvlab's servers by TCP, an engine in
+// this process, or a foreign store. A new store is a package with a Driver and a Row in
+// the programs' mains; it must pass the suite in driver/drivertest.
 package driver
 
 import (
@@ -39,13 +39,13 @@ type Driver interface {
 type Conn interface {
 	Send(*kvs.Call)       // begins a call
 	Wait(*kvs.Call) error // waits for its reply
-	Close() error         // calls under way fail
+	Close() error         // calls in flight fail
 }
 
 // Counter is a Driver of a foreign store that counts what it executes.
 type Counter interface {
 	// Counts returns a server's own counters, since its start. It may be called while
-	// calls are under way.
+	// calls are in flight.
 	Counts(ctx context.Context, server int) (metrics.StoreCounts, error)
 }
 
@@ -75,12 +75,12 @@ type Server struct {
 	NoStore bool   // it has one value for every key: a ceiling, not a store
 }
 
-// Info is what a driver can do, and what it did.
+// Info says what a driver can do, and what it did.
 type Info struct {
 	Capabilities metrics.Capabilities
 	CacheBytes   uint64           // memory of the values that servers need not send again
 	Retries      *metrics.Retries // what broken connections cost so far; nil when none broke
-	FirstReplies []time.Time      // by server, when a process that took its place with its store first replied; zero, or nil, where none has
+	FirstReplies []time.Time      // by server: when the process that took its place, with its store, first replied; zero or nil if none has
 }
 
 // Options say what a client talks to. The comments name the flags.
@@ -109,7 +109,7 @@ func DefaultOptions() Options {
 // Use is how a client will use a driver.
 type Use struct {
 	Shared        bool       // several workers send on a connection
-	CallsUnderWay int        // on a connection, at most
+	CallsInFlight int        // on a connection, at most
 	Records       uint64     // a hint for the engine of InProcess, and the entries of a cache
 	Longest       int        // bytes of the longest value that a cache keeps
 	Router        string     // its name

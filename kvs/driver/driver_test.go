@@ -37,7 +37,7 @@ var drivers = map[string]func(*testing.T, kvs.Engine) driver.Driver{
 	"tcp retry": func(t *testing.T, e kvs.Engine) driver.Driver {
 		o := drivertest.Options()
 		o.Hosts, o.Retry = []string{serve(t, e)}, true
-		return opened(t, o, driver.Use{CallsUnderWay: 64})
+		return opened(t, o, driver.Use{CallsInFlight: 64})
 	},
 	"tcp cached": func(t *testing.T, e kvs.Engine) driver.Driver {
 		o := drivertest.Options()
@@ -84,7 +84,7 @@ func TestCuts(t *testing.T) {
 			drivertest.Cuts(t, serve(t, engine.NewSyncMap()), func(t *testing.T, addr string) driver.Driver {
 				o := drivertest.Options()
 				o.Hosts, o.Retry, o.Cached = []string{addr}, test.retry, test.cached
-				return opened(t, o, driver.Use{CallsUnderWay: 2, Records: 100, Longest: 100})
+				return opened(t, o, driver.Use{CallsInFlight: 2, Records: 100, Longest: 100})
 			}, kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
 		})
 	}

@@ -57,8 +57,8 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 	return nil
 }
 
-// MisfitError says that a server answers, and has another form than the driver's settings say.
-// To wait for it is of no use.
+// MisfitError says that a server answers, but has another form than the driver's settings say.
+// Waiting does not help.
 type MisfitError struct {
 	Server string // its address; "" where another error names it
 	Text   string
@@ -122,7 +122,8 @@ func Network(address string) string {
 	return "tcp"
 }
 
-// TLSOf returns how the settings tls and ca say that a server is reached by TLS; nil without.
+// TLSOf returns the TLS configuration by which the settings tls and ca say that a server is
+// reached; nil without TLS.
 func (o Options) TLSOf(server int) (*tls.Config, error) {
 	if o.Settings["tls"] != "on" {
 		return nil, nil
@@ -160,8 +161,8 @@ func (i *Instances) Meet(addr, instance string) error {
 	return nil
 }
 
-// ExplainForeign is Explain of a foreign store's driver: it connects again if an error says
-// that a connection broke.
+// ExplainForeign explains an error as Driver.Explain does, for a foreign store's driver: it
+// connects again if the error says that a connection broke.
 func ExplainForeign(ctx context.Context, err error, dial func(context.Context) (net.Conn, error)) error {
 	var refused *OpError
 	if errors.As(err, &refused) || errors.Is(err, kvs.ErrMalformed) || errors.Is(err, wire.ErrTimeout) {
@@ -176,8 +177,8 @@ func ExplainForeign(ctx context.Context, err error, dial func(context.Context) (
 	})
 }
 
-// Meter counts the bytes that a socket carries. A goroutine that is alone with the socket's calls
-// may ask for those of each.
+// Meter counts the bytes that a socket carries. If one goroutine makes all calls on the
+// socket, it may take the bytes of each call.
 type Meter struct {
 	net.Conn
 	sent, received atomic.Int64

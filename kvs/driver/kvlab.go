@@ -17,7 +17,7 @@ import (
 	"kvlab/metrics"
 )
 
-// network is kvlab's servers by TCP.
+// network connects to kvlab's servers by TCP.
 type network struct {
 	options Options
 	use     Use
@@ -36,9 +36,9 @@ type network struct {
 var ErrUnknown = wire.ErrUnknown
 
 func checkNetwork(o Options, u Use) error {
-	if o.Retry && u.CallsUnderWay > service.MaxWindow {
+	if o.Retry && u.CallsInFlight > service.MaxWindow {
 		return fmt.Errorf("-retry: the workers that share a connection have %d calls in flight: want at most %d, and so more -connections",
-			u.CallsUnderWay, service.MaxWindow)
+			u.CallsInFlight, service.MaxWindow)
 	}
 	return o.Cached.Check(u.Longest)
 }
@@ -58,7 +58,7 @@ func (n *network) dial(ctx context.Context, server, lane int) (*wire.Client, wir
 	w.Shared, w.KnownInstance, w.Kinds, w.Lane = n.use.Shared, instance, n.use.Kinds, lane
 	if o.Retry {
 		w.Retried, w.Replaced = n.retried, func() { n.replaced(server) }
-		w.Session = service.Session{Client: n.client, Number: lane, Window: n.use.CallsUnderWay, Keep: min(2*o.CallTimeout, service.MaxKeep)}
+		w.Session = service.Session{Client: n.client, Number: lane, Window: n.use.CallsInFlight, Keep: min(2*o.CallTimeout, service.MaxKeep)}
 	}
 	return wire.Dial(ctx, o.Hosts[server], w)
 }

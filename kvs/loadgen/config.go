@@ -194,7 +194,7 @@ func (c Config) use(plan *workload.Plan, owners string) driver.Use {
 	conns := c.Conns()
 	return driver.Use{
 		Shared:        conns < c.Workers,
-		CallsUnderWay: (c.Workers + conns - 1) / conns * c.InFlight,
+		CallsInFlight: (c.Workers + conns - 1) / conns * c.InFlight,
 		Records:       c.Workload.Records,
 		Longest:       c.ValueSize.MeanBound(),
 		Router:        c.Router,

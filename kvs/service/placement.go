@@ -36,8 +36,8 @@ type placementCheck struct {
 	mu      sync.Mutex
 	own     Placement // the server's own; guarded by mu, as are the next three
 	agreed  Placement
-	client  string // the first that agreed
-	clients int    // connected ones that agreed
+	client  string // the first client that agreed
+	clients int    // number of connected clients that agreed
 }
 
 // Place sets the server's own placement. Without it the first client decides.

@@ -25,9 +25,9 @@ type cachedReply struct {
 	err   error
 }
 
-// Answer is BatchPutGet for call number of a session. A call that was applied before
-// gets its first reply again; the batch is ignored. Without a session Answer is
-// BatchPutGet. It is for one goroutine.
+// Answer applies call number of a session once. A call that was applied before gets its
+// first reply again, and its batch is ignored. Without a session Answer does what
+// BatchPutGet does. Only one goroutine may call it.
 //
 // The session owns the reply's memory until the reply is Freed or Reset. After
 // ErrSuperseded and ErrNotDurable the connection must be closed without an answer.

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// sampleEvery: one operation in 32 is sampled, so that hashing its key costs less
-	// than 1 ns an operation.
+	// sampleEvery says that one operation in 32 is sampled, so that hashing its key costs
+	// less than 1 ns an operation.
 	sampleEvery = 32
 	// A sample keeps maxSampled bytes of values, maxSampledValue of each.
 	maxSampled, maxSampledValue = 32 << 10, 4 << 10
@@ -29,7 +29,7 @@ type Sample struct {
 	keys   keyCounts
 	writes keyCounts     // of the operations that changes accepts
 	pairs  atomic.Uint64 // sampled operations whose successor in the batch is known
-	equal  atomic.Uint64 // of them, those whose successor is on the same key
+	equal  atomic.Uint64 // pairs whose two operations are on the same key
 	full   atomic.Bool   // values takes no more
 
 	mu     sync.Mutex

@@ -76,7 +76,7 @@ func (s *Service) Records() int { return s.engine.Len() }
 // Open opens a connection of the named peer.
 func (s *Service) Open(peer string) *Conn { return s.open(&Conn{service: s, peer: peer}) }
 
-// OpenStranger opens a connection of one that is no peer. Its operations are neither in
+// OpenStranger opens a connection of a client that is no peer. Its operations are neither in
 // Counts nor in a Sample.
 func (s *Service) OpenStranger() *Conn { return s.open(&Conn{service: s, stranger: true}) }
 
@@ -281,7 +281,7 @@ func (a *account) commit(ops []kvs.Op, reply *kvs.Reply) error {
 	return nil
 }
 
-// commitBatch is commit of a batch.
+// commitBatch decodes a batch and commits it.
 func (a *account) commitBatch(batch *kvs.Batch, reply *kvs.Reply) error {
 	ops := wholes.Get().(*[]kvs.Op)
 	defer wholes.Put(ops)
@@ -339,7 +339,7 @@ func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	}
 }
 
-// Apply is BatchPutGet for a door that has decoded the operations itself.
+// Apply does what BatchPutGet does, for a gateway that has decoded the operations itself.
 func (c *Conn) Apply(ops []kvs.Op, reply *kvs.Reply) (err error) {
 	reply.Reset()
 	call := c.begin()

@@ -94,7 +94,7 @@ func (v victim) kill(t *testing.T) {
 func (v victim) dial() (call func(*kvs.Batch, *kvs.Reply) error, hangUp func(), err error) {
 	o := driver.DefaultOptions()
 	o.Hosts = []string{v.addr}
-	d, err := driver.Open(o, driver.Use{CallsUnderWay: 1})
+	d, err := driver.Open(o, driver.Use{CallsInFlight: 1})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,7 +42,7 @@ func open(o driver.Options, u driver.Use) (driver.Driver, error) {
 	if config != nil {
 		config.ServerName = "" // of each URL
 	}
-	return &client{options: o, depth: u.CallsUnderWay, http: http.Client{Timeout: o.CallTimeout, Transport: &http.Transport{TLSClientConfig: config}}}, err
+	return &client{options: o, depth: u.CallsInFlight, http: http.Client{Timeout: o.CallTimeout, Transport: &http.Transport{TLSClientConfig: config}}}, err
 }
 
 // Dial makes a gRPC connection, which is not made again when it breaks.

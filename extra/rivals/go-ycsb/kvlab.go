@@ -35,7 +35,7 @@ func (creator) Create(p *properties.Properties) (ycsb.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := driver.Use{CallsUnderWay: 1, Router: route.Names[0], Owners: route.Fingerprint(router), Kinds: []kvs.Kind{kvs.Get, kvs.Put, kvs.Insert, kvs.Delete}}
+	u := driver.Use{CallsInFlight: 1, Router: route.Names[0], Owners: route.Fingerprint(router), Kinds: []kvs.Kind{kvs.Get, kvs.Put, kvs.Insert, kvs.Delete}}
 	if p.GetFloat64(prop.ScanProportion, prop.ScanProportionDefault) > 0 {
 		u.Kinds = append(u.Kinds, kvs.Scan, kvs.ScanPart)
 	}

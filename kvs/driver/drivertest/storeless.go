@@ -27,7 +27,7 @@ func Storeless(t *testing.T, row driver.Row, settings map[string]string) {
 		}
 		ended <- err
 	}()
-	d, err := driver.Open(o, driver.Use{CallsUnderWay: 1, Kinds: []kvs.Kind{kvs.Get, kvs.Put}})
+	d, err := driver.Open(o, driver.Use{CallsInFlight: 1, Kinds: []kvs.Kind{kvs.Get, kvs.Put}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestDriver(t *testing.T) {
 	for _, preset := range labtest.Presets() {
 		t.Run(preset, func(t *testing.T) {
 			suite(preset).Run(t, func(t *testing.T) driver.Driver {
-				return opened(t, options(serve(t, preset), map[string]string{"preset": preset}), driver.Use{CallsUnderWay: 4})
+				return opened(t, options(serve(t, preset), map[string]string{"preset": preset}), driver.Use{CallsInFlight: 4})
 			})
 		})
 	}
@@ -71,7 +71,7 @@ func TestDriver(t *testing.T) {
 func TestBytes(t *testing.T) {
 	for _, preset := range labtest.Presets() {
 		drivertest.Bytes(t, serve(t, preset), func(t *testing.T, addr string) driver.Driver {
-			return opened(t, options(addr, map[string]string{"preset": preset}), driver.Use{CallsUnderWay: 1})
+			return opened(t, options(addr, map[string]string{"preset": preset}), driver.Use{CallsInFlight: 1})
 		})
 	}
 }
@@ -91,7 +91,7 @@ func TestCuts(t *testing.T) {
 	for _, preset := range presets {
 		t.Run(preset, func(t *testing.T) {
 			suite(preset).Cuts(t, serve(t, preset), func(t *testing.T, addr string) driver.Driver {
-				return opened(t, options(addr, map[string]string{"preset": preset}), driver.Use{CallsUnderWay: 2})
+				return opened(t, options(addr, map[string]string{"preset": preset}), driver.Use{CallsInFlight: 2})
 			})
 		})
 	}
