@@ -40,21 +40,3 @@ func TestBaseline(t *testing.T) {
 		t.Errorf("the lists of runs that were renewed are %q, want %s after each of 4 runs", listed, tr.out)
 	}
 }
-
-func TestBaselineUsage(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ flags, want string }{
-		{"--baseline main", "--baseline needs --fail-if"},
-		{"--fail-if slower=5%", "--fail-if needs --baseline"},
-		{"--baseline main --fail-if slowr=5%", `the measure "slowr": want one of slower, p99, cpu; did you mean slower?`},
-		{"--baseline main --fail-if slower=5", "want slower=PERCENT"},
-		{"--baseline main --fail-if slower=5% --sweep batch=1,2", "--baseline excludes --sweep"},
-		{"--baseline main --fail-if slower=5%", "--baseline: no run in "},
-	} {
-		tr := newTrial(t)
-		err := tr.Run(context.Background(), append([]string{"--local", "--out", tr.out}, strings.Fields(test.flags)...))
-		if ExitStatus(err) != exitUsage || !strings.Contains(tr.stderr.String(), test.want) {
-			t.Errorf("%s: %v\n%s", test.flags, err, tr.stderr.String())
-		}
-	}
-}

@@ -53,18 +53,3 @@ func TestDeadlineOfPreparation(t *testing.T) {
 		t.Errorf("verdict %v, %v", v, err)
 	}
 }
-
-func TestLifetimeErrors(t *testing.T) {
-	for args, want := range map[string]string{
-		"--deadline 0s":         "for flag -deadline: want 1ms or more",
-		"--deadline 5":          `invalid value "5" for flag -deadline`,
-		"--keep":                "--keep: unknown flag",
-		"--reap --virtual 2":    "--virtual excludes --reap",
-		"--reap 2 2 a b c":      "unexpected word",
-		"--reap --sweep batch=": "",
-	} {
-		if _, err := parse(strings.Fields(args), nil, nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: error %v, want %q", args, err, want)
-		}
-	}
-}

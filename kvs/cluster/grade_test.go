@@ -42,21 +42,3 @@ func TestGradedRun(t *testing.T) {
 		}
 	}
 }
-
-func TestGradeRefusals(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--grade", "/nowhere/grades"}, "open /nowhere/grades: no such file"},
-		{[]string{"--grade", scaleFile(t, "\"1M 80 %\",\n\"much 90 %\"")}, `grades.toml:3: "much 90 %": want operations per second, or a ratio to a reference, and per cent`},
-		{[]string{"--grade", scaleFile(t, `"1 50 %"`), "--sweep", "nodes=2,4"}, "--grade excludes --sweep"},
-	} {
-		tr := newTrial(t)
-		err := tr.Run(context.Background(), append(test.args, "--out", tr.out))
-		if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v: %v, want %q", test.args, err, test.want)
-		}
-	}
-}

@@ -257,37 +257,6 @@ func (tr *testRun) checkResumeRefusals(t *testing.T, dir string) {
 	}
 }
 
-// What cannot be measured is refused before anything is started or made.
-func TestSweepRefusals(t *testing.T) {
-	t.Parallel()
-	hosts := filepath.Join(t.TempDir(), "hosts")
-	if err := os.WriteFile(hosts, []byte("a addr=10.0.0.1\nb addr=10.0.0.2\nc addr=10.0.0.3\nd addr=10.0.0.4\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--sweep", "threads=1,2"}, "--sweep threads=1: no such knob (there are nodes, servers, clients, and the flags batch, engine, records, theta, tls, value-size, workload)"},
-		{[]string{"--sweep", "node=a,b"}, "--sweep node=a: no such knob"},
-		{[]string{"--sweep", "nodes=2,x"}, `--sweep nodes=x: number of nodes "x": must be a positive whole number`},
-		{[]string{"--sweep", "nodes=1,2"}, "--sweep nodes=1: a run needs at least 2 nodes"},
-		{[]string{"--sweep", "clients=0"}, `--sweep clients=0: number of clients "0"`},
-		{[]string{"--sweep", "batch=1,2", "--sweep", "theta=0.5,0"}, "--sweep batch=1 theta=0: kvsclient: -theta 0: want more than 0"},
-		{[]string{"--sweep", "nodes=2,4,8", "--hosts", hosts}, "--sweep nodes=8: 4 servers and 4 clients are more than the 4 nodes there are"},
-		{[]string{"--trials", "2", "--client-args", "-theta=0"}, "kvsclient: -theta 0: want more than 0"},
-	} {
-		tr := newTrial(t)
-		err := tr.Run(context.Background(), append(test.args, "--out", tr.out))
-		if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: error %v, want one line with %q", test.args, err, test.want)
-		}
-		if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
-			t.Errorf("%q: %s was made", test.args, entries[0].Name())
-		}
-	}
-}
-
 func TestSweepDryRun(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)

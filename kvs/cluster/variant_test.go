@@ -49,41 +49,6 @@ func TestVariantApplies(t *testing.T) {
 	}
 }
 
-func TestABRefusals(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--ab"}, "--ab: wants two strings of arguments, as in --ab"},
-		{[]string{"--ab", "x"}, "--ab: wants two strings of arguments"},
-		{[]string{"--ab=2 2"}, "--ab: wants two strings of arguments"},
-		{[]string{"--ab", "", "", "--ab", "", ""}, "--ab: wants two strings of arguments"},
-		{[]string{"--ab", "", "commit:"}, "commit: needs a git revision, as in commit:HEAD~1"},
-		{[]string{"--ab", "", "server:"}, "server: needs a git revision, as in server:HEAD~1"},
-		{[]string{"--ab", "server:no-such", ""}, "--ab, variant A: server:no-such: no such commit in "},
-		{[]string{"--ab", "commit:no-such", ""}, "--ab, variant A: commit:no-such: no such commit in "},
-		{[]string{"--ab", "", "--trials 3"}, "--trials: unknown flag (see --help): a variant has "},
-		{[]string{"--ab", "", "--client-args '-batch"}, "unbalanced '"},
-		{[]string{"--ab", "", "1 2 3 4 5"}, `unexpected word "5"`},
-		{[]string{"--ab", "", "--client-args -theta=0"}, "--ab, variant B: kvsclient: -theta 0: want more than 0"},
-		{[]string{"--ab", "", "", "--until", "2%"}, "--ab excludes --until"},
-		{[]string{"--ab", "", "", "--sweep", "batch=1,2"}, "--ab excludes --sweep"},
-		{[]string{"--together"}, "--together needs --ab"},
-		{[]string{"--ab", "HEAD~1", "HEAD"}, `"HEAD~1" is no number of servers: want commit:HEAD~1 for a git revision`},
-		{[]string{"--ab", "", "", "--trials", "0"}, `"0" for flag -trials: must be a positive whole number`},
-	} {
-		tr := newTrial(t)
-		err := tr.Launcher.Run(context.Background(), append([]string{"--out", tr.out}, test.args...))
-		if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: error %v, want one line with %q", test.args, err, test.want)
-		}
-		if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
-			t.Errorf("%q: %s was made", test.args, entries[0].Name())
-		}
-	}
-}
-
 // compared runs --ab over a fake server and a fake client.
 func (tr *testRun) compared(ctx context.Context, args ...string) error {
 	return tr.Run(ctx, append([]string{"1", "1", "-fake-clients node1", "", "--out", tr.out}, args...))
