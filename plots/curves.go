@@ -58,8 +58,8 @@ func LoadCurves(dirs ...string) (d Drawing, err error) {
 	return d, nil
 }
 
-// workOf returns the settings of a run that say what the clients asked for, and those that
-// say of whom and how.
+// workOf returns the settings of a run that say what the clients asked for, and the rest,
+// which say whom they asked and how.
 func workOf(r *folder.Run) (work, rest map[string]string) {
 	work, rest = maps.Clone(map[string]string(r.Workload)), r.Configuration()
 	config := r.Config(metrics.Client)
@@ -71,7 +71,7 @@ func workOf(r *folder.Run) (work, rest map[string]string) {
 	return work, rest
 }
 
-// valuesOf are some settings in words: "batch 64, engine slab".
+// valuesOf returns some settings for people: "batch 64, engine slab".
 func valuesOf(settings map[string]string, names []string) string {
 	var words []string
 	for _, name := range names {

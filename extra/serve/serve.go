@@ -115,7 +115,7 @@ func guarded(next http.Handler) http.Handler {
 	})
 }
 
-// list is the page of all runs.
+// list serves the page of all runs.
 func (s site) list(w http.ResponseWriter, _ *http.Request) {
 	page, err := index.Page(s.dir, true)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s site) list(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(page)
 }
 
-// file is a file of a run, or the list of a folder's files. A page among them runs no
+// file serves a file of a run, or the list of a folder's files. A page among them runs no
 // script and loads nothing.
 func (s site) file(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'self'")
@@ -149,7 +149,7 @@ func (f inside) Open(name string) (fs.File, error) {
 	return file, err
 }
 
-// metrics are those of the newest run, as OpenMetrics text.
+// metrics serves the metrics of the newest run as OpenMetrics text.
 func (s site) metrics(w http.ResponseWriter, _ *http.Request) {
 	var result, seconds table.Table
 	now, err := newest(s.dir)

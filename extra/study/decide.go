@@ -85,7 +85,7 @@ type part struct {
 	test     stats.RangeTest
 	from, to float64                    // the claimed range; 0 and +Inf are no ends
 	plain    bool                       // the test is of the quantity itself, an exponent, not of its logarithm
-	what     string                     // the quantity, in words
+	what     string                     // names the quantity
 	show     func(value float64) string // writes it
 }
 
@@ -188,8 +188,8 @@ func times(ratio float64) string {
 	return format.Count(ratio) + "x"
 }
 
-// exponents are those of the growth with the size, of each round: the slopes of the
-// logarithms of the values by those of the sizes, by least squares.
+// exponents returns the exponent of the growth with the size in each round: the least-squares
+// slope of the logarithms of the values over the logarithms of the sizes.
 func exponents(sizes []float64, values [][]float64) []float64 {
 	x, slopes := make([]float64, len(sizes)), make([]float64, len(values[0]))
 	for i, size := range sizes {

@@ -18,7 +18,7 @@ const selfTestFile = "selftest.json"
 // whether faults of known size are found, and what samples cost.
 type SelfTest struct {
 	Quick bool          // only the tests that a slow machine does not fail
-	Plan  metrics.Sweep // without knobs and order; its seed is that of the order within pairs
+	Plan  metrics.Sweep // without knobs and order; its seed decides the order within pairs
 	Cores string        // launcher flags for pairs, which bind servers and clients to different processors; may be empty
 }
 
@@ -37,9 +37,9 @@ const selfTestArgs = "-records 20000 -warmup 0 -workers 4 -batch 64"
 // test is one test of the instrument.
 type test struct {
 	full      bool                                                     // only in the full form
-	workloads []workload                                               // each makes a trial; those of a test with pairs are A and B
+	workloads []workload                                               // each makes a trial; a test with pairs has two, A and B
 	pairs     int                                                      // 0: the trials are not paired
-	check     func(quick bool, runs [][]*metrics.Run) ([]check, error) // runs are those of each workload
+	check     func(quick bool, runs [][]*metrics.Run) ([]check, error) // runs has the runs of each workload
 }
 
 // mostRemade is the largest number of pairs that a self-test repeats because a busy

@@ -15,8 +15,9 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// AnswerOfTrials is the answer of trials that were made by a plan, of which some may be
-// left. One that failed leaves no result: the others would be a selection. Reservations about a trial come from its Trial.Run, if there is one.
+// AnswerOfTrials returns the answer of the trials of a plan that were made so far. A trial that
+// failed leaves no result: the others would be a selection. Reservations about a trial come
+// from its Trial.Run, if there is one.
 func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	points := metrics.Summarize(plan, done)
 	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
@@ -50,7 +51,7 @@ func AnswerOfClaims(plan metrics.Sweep, done []metrics.Trial, claims []metrics.C
 	return a
 }
 
-// describe fills in the result of trials, of which those of a point are the best.
+// describe fills in the result of trials. The best point has the highest median.
 func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metrics.Point, made int) {
 	estimate, bounded := best.Estimate()
 	at := ""

@@ -39,7 +39,7 @@ func Between(low, high, from, to float64) Outcome {
 	return Undecided
 }
 
-// RangeTest says whether the mean of a comparison is in a range, of which one end may be
+// RangeTest says whether the mean of a comparison is in a range. One end of the range may be
 // infinite.
 //
 // A claim that holds and one that does not are two hypotheses, and either must be shown.

@@ -143,7 +143,7 @@ func (types declarations) structs() (names []string) {
 	return names
 }
 
-// reachable returns the names, and those of the structs that their fields hold.
+// reachable returns the names, and the names of the structs that their fields hold.
 func (types declarations) reachable(names []string) []string {
 	for i := 0; i < len(names); i++ {
 		for _, f := range types.of(names[i]) {
@@ -158,7 +158,7 @@ func (types declarations) reachable(names []string) []string {
 // field is a field as JSON has it. record is the struct that its value holds, or "".
 type field struct{ name, kind, meaning, record string }
 
-// of returns the fields of a struct, those of embedded ones among them.
+// of returns the fields of a struct, and of the structs embedded in it.
 func (types declarations) of(name string) (all []field) {
 	structure, _ := types[name].structure()
 	for _, f := range structure.Fields.List {

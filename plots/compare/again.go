@@ -53,7 +53,7 @@ var (
 	againWords = stats.Words[string]{Inside: "within", Below: "outside", Above: "outside", Undecided: "may or may not be within"}
 )
 
-// agree compares a figure with that of the rerun.
+// agree compares a figure with the same figure of the rerun.
 func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
 	a := metrics.Agreement{Figure: f.Name, Before: f.Text, Now: now.Text, Outcome: metrics.Undecided}
 	end := math.Log1p(margin)
@@ -93,7 +93,8 @@ func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
 // it differs.
 const alpha = 0.05
 
-// needed is how many trials of each would decide a test, 0 for more than 1000, and in words.
+// needed returns how many trials of each would decide a test, 0 for more than 1000, and the
+// same as a phrase.
 func needed(t stats.RangeTest) (int, string) {
 	if n := stats.RoundsNeeded([]stats.RangeTest{t}, alpha, alpha); n > 0 {
 		return n, fmt.Sprintf("about %d trials of each", n)
@@ -111,7 +112,7 @@ func decide(a *metrics.Agreement, outcome stats.Outcome, margin float64) {
 	a.Reason = fmt.Sprintf("now/before is %.3f, %d %% interval %.3f to %.3f, %s %.3f to %.3f", a.Ratio, share, low, high, againWords.Of(outcome), 1/(1+margin), 1+margin)
 }
 
-// sample is the first valid run, or the first one; nil for none.
+// sample returns the first valid run, or the first one; nil for none.
 func sample(runs []*folder.Run) *folder.Run {
 	for _, r := range runs {
 		if r.Verdict.Valid {
@@ -124,8 +125,8 @@ func sample(runs []*folder.Run) *folder.Run {
 	return runs[0]
 }
 
-// unlike says in what two runs differ that may explain other figures: the configuration, the
-// machines, their settings, the programs, in this order.
+// unlike lists the differences of two runs that may explain other figures: in the
+// configuration, the machines, their settings and the programs, in this order.
 func unlike(before, now *folder.Run) (all []string) {
 	if before == nil || now == nil {
 		return nil
@@ -141,7 +142,7 @@ func unlike(before, now *folder.Run) (all []string) {
 	return all
 }
 
-// facts are what a run was made with, the most telling first.
+// facts returns what a run was made with, the most telling first.
 func facts(r *folder.Run) (all [4]map[string]string) {
 	for i := range all {
 		all[i] = make(map[string]string)

@@ -34,7 +34,8 @@ var measures = []measure{
 	{"cpu", "processor time per operation", func(r metrics.Run) float64 { return r.CPUPerOp(metrics.Server, metrics.Client) }},
 }
 
-// p99Of is a run's p99 in microseconds, of what its loop is about; 0 with too few calls.
+// p99Of returns a run's p99 in microseconds: of operations in an open loop, of calls
+// otherwise; 0 with too few calls.
 func p99Of(r metrics.Run) float64 {
 	name := metrics.CallLatency
 	if r.Offered != nil {
@@ -46,7 +47,7 @@ func p99Of(r metrics.Run) float64 {
 	return 0
 }
 
-// Limit is how much worse than a baseline a result may be.
+// Limit says how much worse than a baseline a result may be.
 type Limit struct {
 	measure
 	share float64 // 0.05: by 5 %
@@ -71,7 +72,7 @@ func ParseLimit(text string) (l Limit, err error) {
 	return l, nil
 }
 
-// bounds are those of the logarithm of the ratio to the baseline.
+// bounds returns the ends of the logarithm of the ratio to the baseline.
 func (l Limit) bounds() (from, to float64) {
 	if l.name == "slower" {
 		return math.Log(1 - l.share), math.Inf(1)
@@ -81,7 +82,7 @@ func (l Limit) bounds() (from, to float64) {
 
 func (l Limit) String() string { return fmt.Sprintf("%s=%g%%", l.name, 100*l.share) }
 
-// Baseline is a stored result, which others are compared with.
+// Baseline is a stored result that others are compared with.
 type Baseline struct {
 	name string // as it was asked for
 	Variant
@@ -152,8 +153,8 @@ func (b *Baseline) Check(dir string, limits []Limit) (lines []string, kept bool,
 // limitWords say whether a limit was kept.
 var limitWords = stats.Words[string]{Inside: "PASS", Below: "FAIL", Above: "FAIL", Undecided: "UNDECIDED"}
 
-// check is a limit's line, and whether it was shown to be kept: by a one-sided test at 5 %,
-// as that it was not kept must be.
+// check returns a limit's line, and whether the limit was shown to be kept. Either outcome is
+// shown by a one-sided test at 5 %.
 func (l Limit) check(b *Baseline, now Variant) (line string, kept bool) {
 	before, after := l.values(b.runs), l.values(now.runs)
 	if len(before) == 0 || len(after) == 0 {
@@ -175,7 +176,7 @@ func (l Limit) check(b *Baseline, now Variant) (line string, kept bool) {
 	return limitWords.Of(outcome) + " " + text, outcome == stats.Inside
 }
 
-// values are the measure of all runs; none if a run does not have it.
+// values returns the measure of all runs; none if a run does not have it.
 func (l Limit) values(runs []*folder.Run) (values []float64) {
 	for _, r := range runs {
 		value := l.of(r.Run)
@@ -187,7 +188,7 @@ func (l Limit) values(runs []*folder.Run) (values []float64) {
 	return values
 }
 
-// doubt says why another time or machine may be the difference; "" if neither may.
+// doubt says why another time or machine may cause the difference; "" if neither may.
 func (b *Baseline) doubt(now Variant) string {
 	var why []string
 	const day = 24 * time.Hour

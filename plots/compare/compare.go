@@ -16,7 +16,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// Comparison is how one configuration compares with another, A and B.
+// Comparison says how configuration B compares with configuration A.
 type Comparison struct {
 	A, B    Variant
 	Results []Result // the throughput; for trials at the same time, the cost of an operation on servers and on clients
@@ -27,7 +27,7 @@ type Comparison struct {
 type Variant struct {
 	Name     string
 	Estimate stats.Estimate
-	Programs string // of other commits, in words; "" for none
+	Programs string // the programs of other commits, for people; "" for none
 	settings map[string]string
 	runs     []*folder.Run // the valid ones
 }
@@ -110,7 +110,7 @@ func (v *Variant) add(name string, runs []*folder.Run) ([]float64, error) {
 	return rates, nil
 }
 
-// String is the comparison for people, in lines, the answer last.
+// String returns the comparison for people, in lines, the answer last.
 func (c Comparison) String() string {
 	var lines []string
 	add := func(line string, args ...any) { lines = append(lines, fmt.Sprintf(line, args...)) }
@@ -139,13 +139,13 @@ func (c Comparison) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Headline is the answer in short, and what it is computed from.
+// Headline returns the answer in short, and what it is computed from.
 func (c Comparison) Headline() (headline, basis string) {
 	basis, _, headline = c.Results[0].sentences()
 	return headline, basis
 }
 
-// Result is how one quantity of B compares with that of A.
+// Result says how one quantity of B compares with the same quantity of A.
 type Result struct {
 	stats.Comparison              // of B over A
 	CostOf           metrics.Role // the quantity is the processor time per operation of this role; "": operations per second

@@ -13,14 +13,14 @@ import (
 	"kvlab/plots/folder"
 )
 
-// Grade is the grade of a result on a scale, with reasons.
+// Grade is the grade of a result on a scale, with its reasons.
 type Grade struct {
 	Given   bool    // if not, the only reason says why
 	Percent float64 // 0 when no step is reached
 	Reasons []string
 }
 
-// String is the grade and its reasons, a line each, without a final line feed.
+// String returns the grade and its reasons, a line each, without a final line feed.
 func (g Grade) String() string {
 	if !g.Given {
 		return "no grade: " + strings.Join(g.Reasons, "; ")
@@ -28,7 +28,7 @@ func (g Grade) String() string {
 	return fmt.Sprintf("grade %g %%\n  %s", g.Percent, strings.Join(g.Reasons, "\n  "))
 }
 
-// GradeFolder judges a run's folder, or that of a sweep with one point.
+// GradeFolder judges the folder of a run, or of a sweep with one point.
 func (s *Scale) GradeFolder(dir string) (Grade, error) {
 	if folder.IsSweep(dir) {
 		sweep, err := folder.LoadSweep(dir)
@@ -120,7 +120,7 @@ func (s *Scale) judge(rates []float64, lab *metrics.Lab) Grade {
 	return grade
 }
 
-// sure is the throughput that a grade counts, and the reason: the lower end of the
+// sure returns the throughput that a grade counts, and the reason. It is the lower end of the
 // median's 95 % interval. Fewer than 6 trials have no interval, and their lowest
 // counts: the true median is above the lowest of n with probability 1 - 2^-n. One
 // trial counts as it is.

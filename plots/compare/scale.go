@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Scale says which throughput of which work earns which grade.
+// Scale says which grade a throughput earns, and for what work.
 type Scale struct {
 	File  string `toml:"-"`     // that it was read from
 	Work  Work   `toml:"work"`  // that a graded result has measured; the zero Work is any
@@ -31,7 +31,7 @@ type Work struct {
 	Allow        []string `toml:"allow"`        // names of the reservations that a result may have
 }
 
-// Args are the clients' arguments that ask for the work; none for the zero Work.
+// Args returns the clients' arguments that ask for the work; none for the zero Work.
 func (w Work) Args() (args []string) {
 	add := func(set bool, flag string, value any) {
 		if set {
@@ -83,7 +83,7 @@ type Score struct {
 
 // Step is a throughput and what it is worth.
 type Step struct {
-	At      float64 // operations per second; of a ratio, times that of the reference
+	At      float64 // operations per second; of a ratio, times the reference's
 	Ratio   bool    // At is a ratio to a reference
 	Percent float64 // 0 to 100
 }

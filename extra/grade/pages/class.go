@@ -87,7 +87,7 @@ type row struct {
 	Scale     scale
 }
 
-// Worth is the score in words, with the half-width of its interval.
+// Worth returns the score for people, with the half-width of its interval.
 func (r row) Worth() string {
 	half, known := r.PlusMinus()
 	switch {
@@ -179,7 +179,7 @@ func (b *board) valid(name string) []metrics.Trial {
 	return slices.DeleteFunc(b.TrialsOf(name), func(t metrics.Trial) bool { return !t.Verdict.Valid })
 }
 
-// Ranked are the entries that are ranked, those of a rank together.
+// Ranked returns the entries that are ranked, grouped by rank.
 func (b *board) Ranked() (groups [][]row) {
 	for _, r := range b.Rows {
 		last := len(groups) - 1

@@ -22,8 +22,8 @@ import (
 	"kvlab/plots/report"
 )
 
-// Entry is a run folder in one line. The zero Verdict is that of a folder without a
-// result, and Result then says why.
+// Entry is a run folder in one line. A folder without a result has
+// no Verdict, and Result then says why.
 type Entry struct {
 	ID      string    `json:"id"`   // the folder's name
 	Kind    string    `json:"kind"` // run, trials, sweep, curve, comparison, study or class

@@ -8,8 +8,7 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Text is a table of the entries, of which each is a line of at most width columns; 0 cuts
-// none.
+// Text returns a table of the entries. Each is a line of at most width columns; 0 cuts none.
 func Text(all []Entry, width int) string {
 	rows := [][]string{{"id", "commit", "verdict", "ops/s", "p99 ms", "reserv.", "work, result"}}
 	for _, e := range all {
