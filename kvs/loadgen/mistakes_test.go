@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"kvlab/kvs"
@@ -216,8 +217,8 @@ func scanning(c *Config)         { c.Workload.Workload, c.Workload.ScanLength = 
 // oneLoader is a load by one worker, of which the run compares few values.
 func oneLoader(c *Config) { c.Workload.Records, c.Workers, c.Verify = 1500, 1, 1000 }
 
-// Every mistake is found in every run, and what must say so names it. No operation with a wrong
-// result counts. With KVLAB_LONG=1 each is made with 20 seeds, and what a statistical test finds with 100.
+// Every mistake is found in every run, and what must say so names it; an error names the server
+// too. No operation with a wrong result counts. With KVLAB_LONG=1 each is made with 20 seeds, and what a statistical test finds with 100.
 func TestMistakesAreNamed(t *testing.T) {
 	for _, m := range mistakes() {
 		t.Run(m.name, func(t *testing.T) {
@@ -232,6 +233,9 @@ func TestMistakesAreNamed(t *testing.T) {
 				valid, said := judged(t, trialOf(seed), m)
 				if t.Logf("seed %d: %.300s", seed, said); valid || !containsOne(said, m.want) {
 					t.Errorf("seed %d: %s; want %q", seed, said, m.want)
+				}
+				if strings.HasPrefix(said, "error: ") && !containsOne(said, "server0|server1|read records") {
+					t.Errorf("seed %d: %s names no server", seed, said)
 				}
 			}
 		})
