@@ -25,7 +25,7 @@ type config struct {
 	Target        target.Target // -target
 }
 
-// aliases are the labs' spellings.
+// aliases maps the labs' spellings of flags to kvlab's.
 var aliases = map[string]string{
 	"numClients": "-workers", "host_generators": "-workers", "thrds-per-host": "-workers",
 	"generators": "-workers", "threads": "-workers", "numWorker": "-workers",
