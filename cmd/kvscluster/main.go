@@ -17,9 +17,11 @@ import (
 	"kvlab/extra/serve/index"
 	"kvlab/extra/study"
 	"kvlab/extra/tune"
+	"kvlab/extra/variants/routers"
 	"kvlab/kvs/cluster"
 	"kvlab/kvs/cluster/preflight"
 	"kvlab/kvs/cluster/virtual"
+	"kvlab/kvs/route"
 	"kvlab/plots"
 )
 
@@ -60,6 +62,7 @@ func main() {
 	}
 	bin := filepath.Dir(executable)
 	root := cmp.Or(os.Getenv("KVLAB_ROOT"), filepath.Dir(bin)) // run-cluster.sh sets it with KVLAB_BIN
+	route.Link(routers.Rows...)
 	l := launcher(root, bin)
 	ctx, force := interrupts()
 	l.Force = force

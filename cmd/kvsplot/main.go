@@ -10,6 +10,8 @@ import (
 	"kvlab/extra/grade/pages"
 	"kvlab/extra/serve"
 	"kvlab/extra/serve/index"
+	"kvlab/extra/variants/routers"
+	"kvlab/kvs/route"
 	"kvlab/plots"
 	"kvlab/plots/command"
 )
@@ -34,5 +36,6 @@ var kvsplot = command.Program{
 }
 
 func main() {
+	route.Link(routers.Rows...)
 	os.Exit(kvsplot.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

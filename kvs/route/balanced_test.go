@@ -1,8 +1,6 @@
 package route_test
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +8,7 @@ import (
 
 	"kvlab/internal/kvstest"
 	"kvlab/kvs/route"
+	"kvlab/kvs/route/routetest"
 )
 
 // popularity is a list of hashes and their shares.
@@ -167,35 +166,7 @@ func TestBalancedServerLimit(t *testing.T) {
 	}
 }
 
-// BenchmarkRouter is a key's way to its server, from its hash on, for keys in the
-// order in which a skewed workload draws them.
 func BenchmarkRouter(b *testing.B) {
-	random := rand.New(rand.NewPCG(1, 2))
 	const ids = 1 << 16
-	p := harmonic(ids)
-	keys, hashes := make([][]byte, ids), make([]uint64, ids)
-	for i := range keys {
-		id := int64(ids * random.Float64() * random.Float64() * random.Float64())
-		keys[i] = strconv.AppendInt(nil, id, 10)
-		hashes[i] = route.Hash(keys[i])
-	}
-	for _, name := range route.Names {
-		for _, servers := range []int{4, 16} {
-			b.Run(fmt.Sprintf("%s/servers=%d", name, servers), func(b *testing.B) {
-				r, err := route.New(name, servers, p.known)
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.ReportAllocs()
-				sum, i := 0, 0
-				for b.Loop() {
-					sum += r.Server(keys[i], hashes[i])
-					i = (i + 1) % ids
-				}
-				if sum == 0 {
-					b.Error("server 0 owns every key")
-				}
-			})
-		}
-	}
+	routetest.Bench(b, route.Names, ids, harmonic(ids).known)
 }

@@ -16,30 +16,37 @@ type Router interface {
 	Server(key []byte, hash uint64) int
 }
 
-type row struct {
-	name, description string
-	open              func(servers int, known Popularity) (Router, error)
+// Row describes a router.
+type Row struct {
+	Name, Description string
+
+	// Open returns the router of some servers, at least one. It may use known, which may be
+	// nil. Its error names the flag.
+	Open func(servers int, known Popularity) (Router, error)
 }
 
-func (r row) Label() (name, description string) { return r.name, r.description }
+// Label returns the row's name and description.
+func (r Row) Label() (name, description string) { return r.Name, r.Description }
 
-// routers are all routers, the default first. A new router is a file and a row.
-var routers = []row{
+// rows are the routers that a program knows, the default first.
+var rows = []Row{
 	{"fnv", "spreads the keys evenly, by their FNV-1a hash", newFNV},
 	{"seed", "spreads the keys as the labs do, by another hash", newSeed},
 	{"balanced", "spreads the operations evenly", newBalanced},
 	{Slots, "spreads the keys as Redis Cluster does", newSlots},
-	{"jump", "moves 1/n of the keys when server n joins, by jump consistent hashing", newJump},
-	{"ring", "moves about as many, by consistent hashing with 1024 virtual nodes a server", newRing},
-	{"xor", "spreads the keys by a hash of shifts and exclusive ors", newXor},
-	{"multiplicative", "spreads the keys by a multiplication of their FNV-1a hash", newMultiplicative},
 }
 
 // Names are the routers' names, the default first.
-var Names = cli.Names(routers)
+var Names = cli.Names(rows)
+
+// Link adds routers to those that the program knows. A main calls it before anything else.
+func Link(more ...Row) {
+	rows = append(rows, more...)
+	Names = cli.Names(rows)
+}
 
 // Usage lists all routers for the help of a flag.
-func Usage() string { return cli.Usage(routers) }
+func Usage() string { return cli.Usage(rows) }
 
 // New returns the named router, or an error that names the flag. The router may use
 // known, which may be nil.
@@ -58,9 +65,9 @@ func New(name string, servers int, known Popularity) (Router, error) {
 		}
 		return r, nil
 	}
-	r, err := cli.Find("-router", name, routers)
+	r, err := cli.Find("-router", name, rows)
 	if err != nil {
 		return nil, err
 	}
-	return r.open(servers, known)
+	return r.Open(servers, known)
 }

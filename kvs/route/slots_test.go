@@ -9,13 +9,14 @@ import (
 	"kvlab/internal/kvstest"
 	"kvlab/kvs"
 	"kvlab/kvs/route"
+	"kvlab/kvs/route/routetest"
 )
 
 // TestKeySlot compares with published slots: CRC-16/XMODEM's check value, and those of the
 // Redis Cluster specification and of CLUSTER KEYSLOT's page. With as many servers as slots,
 // each has one.
 func TestKeySlot(t *testing.T) {
-	r := newRouter(t, route.Slots, 1<<14)
+	r := routetest.New(t, route.Slots, 1<<14)
 	for key, want := range map[string]int{"123456789": 0x31c3, "foo": 12182, "bar": 5061, "hello": 866, "somekey": 11058, "foo{hash_tag}": 2515, "bar{hash_tag}": 2515} {
 		if got := r.Server([]byte(key), 0); got != want {
 			t.Errorf("%s has slot %d, want %d", key, got, want)

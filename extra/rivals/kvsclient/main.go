@@ -5,12 +5,15 @@ import (
 	"os"
 
 	"kvlab/extra/rivals/etcd"
+	"kvlab/extra/variants/routers"
 	"kvlab/kvs/client"
 	"kvlab/kvs/driver/lab"
 	"kvlab/kvs/driver/memcached"
 	"kvlab/kvs/driver/redis"
+	"kvlab/kvs/route"
 )
 
 func main() {
+	route.Link(routers.Rows...)
 	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

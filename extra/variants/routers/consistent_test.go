@@ -1,4 +1,4 @@
-package route_test
+package routers_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 
 	"kvlab/internal/kvstest"
 	"kvlab/kvs/route"
+	"kvlab/kvs/route/routetest"
 )
 
 // The buckets of these keys are those of other implementations of jump consistent hashing,
@@ -16,7 +17,7 @@ func TestJump(t *testing.T) {
 		hash          uint64
 		servers, want int
 	}{{1, 1, 0}, {42, 57, 43}, {0xDEAD10CC, 1, 0}, {0xDEAD10CC, 666, 361}, {256, 1024, 520}} {
-		if got := newRouter(t, "jump", test.servers).Server(nil, test.hash); got != test.want {
+		if got := routetest.New(t, "jump", test.servers).Server(nil, test.hash); got != test.want {
 			t.Errorf("hash %#x of %d servers goes to %d, want %d", test.hash, test.servers, got, test.want)
 		}
 	}
@@ -38,7 +39,7 @@ func TestMovedKeys(t *testing.T) {
 	} {
 		consistent := test.router != "fnv"
 		for n := 1; n <= 16; n++ {
-			before, after := newRouter(t, test.router, n), newRouter(t, test.router, n+1)
+			before, after := routetest.New(t, test.router, n), routetest.New(t, test.router, n+1)
 			moved := 0
 			var key []byte
 			for id := range keys {
@@ -68,7 +69,7 @@ func TestRing(t *testing.T) {
 		hashes = append(hashes, random.Uint64())
 	}
 	for _, n := range []int{1, 2, 3, 7, 20, 1024} {
-		r := newRouter(t, "ring", n)
+		r := routetest.New(t, "ring", n)
 		for _, hash := range hashes {
 			place, nearest, want := hash*2862933555777941757, uint64(math.MaxUint64), 0
 			for i := range uint64(n) * 1024 {

@@ -1,4 +1,4 @@
-package route
+package routers
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"kvlab/kvs/route"
 )
 
 const (
@@ -28,7 +30,7 @@ type ringRouter struct {
 	shift  int      // of a place, to its index in first
 }
 
-func newRing(servers int, _ Popularity) (Router, error) {
+func newRing(servers int, _ route.Popularity) (route.Router, error) {
 	if servers > maxRing {
 		return nil, fmt.Errorf("-router ring: %d servers; at most %d", servers, maxRing)
 	}
@@ -38,9 +40,9 @@ func newRing(servers int, _ Popularity) (Router, error) {
 	}
 	points := make([]point, servers*ringPoints)
 	for i := range points {
-		points[i] = point{Thin(uint64(i)), uint16(i / ringPoints)}
+		points[i] = point{route.Thin(uint64(i)), uint16(i / ringPoints)}
 	}
-	slices.SortFunc(points, func(p, q point) int { return cmp.Compare(p.place, q.place) }) // Thin is a bijection: no two are equal
+	slices.SortFunc(points, func(p, q point) int { return cmp.Compare(p.place, q.place) }) // route.Thin is a bijection: no two are equal
 	points = append(points, point{math.MaxUint64, points[0].owner})
 	size := bits.Len(uint(len(points)))
 	r := &ringRouter{first: make([]uint32, 1<<size), shift: 64 - size}

@@ -1,13 +1,20 @@
-package route
+package routers
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"kvlab/kvs/route"
+)
+
+// goldenSection is 2^64 * 0.618...
+const goldenSection = 0x9e3779b97f4a7c15
 
 // multiplicativeRouter is Fibonacci hashing: the fractional part of the hash times the
 // golden section, times the number of servers (Knuth, The Art of Computer Programming 3,
 // section 6.4). It divides nothing.
 type multiplicativeRouter uint64
 
-func newMultiplicative(servers int, _ Popularity) (Router, error) {
+func newMultiplicative(servers int, _ route.Popularity) (route.Router, error) {
 	return multiplicativeRouter(servers), nil
 }
 

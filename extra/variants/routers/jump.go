@@ -1,4 +1,6 @@
-package route
+package routers
+
+import "kvlab/kvs/route"
 
 // lcgFactor is a multiplier of a linear congruential generator of 64 bits (P. L'Ecuyer,
 // "Tables of Linear Congruential Generators of Different Sizes and Good Lattice
@@ -11,7 +13,7 @@ const lcgFactor = 2862933555777941757
 // others, it gets 1/(n+1) of the keys, and no other key moves.
 type jumpRouter int64
 
-func newJump(servers int, _ Popularity) (Router, error) { return jumpRouter(servers), nil }
+func newJump(servers int, _ route.Popularity) (route.Router, error) { return jumpRouter(servers), nil }
 
 // Server takes ln(n) + 0.6 steps on average.
 func (n jumpRouter) Server(_ []byte, hash uint64) int {
