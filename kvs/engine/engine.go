@@ -1,5 +1,5 @@
 // Package engine holds the engines, which store a server's keys. Each passes the suite in
-// engine/enginetest. A new engine is a file and a row of rows.
+// engine/enginetest.
 package engine
 
 import (
@@ -50,7 +50,7 @@ func (r Row) CheckKinds(kinds []kvs.Kind) error {
 		}
 		var have []string
 		for _, other := range rows {
-			if !other.NoStore && !slices.Contains(other.Lacks, kind) {
+			if !other.NoStore && !other.Rival && !slices.Contains(other.Lacks, kind) {
 				have = append(have, other.Name)
 			}
 		}
@@ -76,38 +76,40 @@ func (r Row) CheckVersions() error {
 // scans are the kinds that need an order of the keys.
 var scans = []kvs.Kind{kvs.Scan, kvs.ScanPart}
 
-// rows are all engines, the default first.
+// rows are the engines that a program knows, the default first.
 var rows = []Row{
 	{Name: "syncmap", Description: "a sync.Map of 4096 buckets, each a lock-free table of keys", Lacks: scans, Versions: true, Open: func(Options) (kvs.Engine, error) { return NewSyncMap(), nil }},
 	{Name: "syncmap-plain", Description: "a plain sync.Map, one entry a key", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return new(syncMapPlain), nil }},
 	{Name: "slab", Description: "a hash table outside of the collector's heap", Lacks: scans, Versions: true, Open: func(o Options) (kvs.Engine, error) { return slab.New(o.Records) }},
 	{Name: "btree", Description: "a B-tree in the keys' order, with scans", Open: func(Options) (kvs.Engine, error) { return newBTree(), nil }},
-	{Name: "xsync", Description: "the concurrent map of puzpuzpuz/xsync", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newXSync(), nil }},
 	{Name: "sharded", Description: "1024 maps, each behind a RWMutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newSharded(), nil }},
-	{Name: "rwmutex", Description: "one map behind a RWMutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return &rwMutex{values: map[string][]byte{}}, nil }},
 	{Name: "mutex", Description: "one map behind a Mutex", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return NewMutex(), nil }},
-	{Name: "actor", Description: "a map for each processor, owned by a goroutine that gets the operations by a channel", Lacks: scans, Open: func(Options) (kvs.Engine, error) { return newActor(), nil }},
 	{Name: NullName, Description: "no store: the ceiling of everything else", NoStore: true, Open: func(Options) (kvs.Engine, error) { return NewNull(), nil }},
 }
 
 // Names are the engines with a store, the default first.
-var Names = func() (names []string) {
+var Names = stores()
+
+func stores() (names []string) {
 	for _, r := range rows {
 		if !r.NoStore {
 			names = append(names, r.Name)
 		}
 	}
 	return names
-}()
-
-// Usage lists all engines for the help of a flag, and those that only a program has.
-func Usage(more ...Row) string { return cli.Usage(slices.Concat(rows, more)) }
-
-// Find returns the row of a name, among all engines and those that only a program has. The
-// error names the flag.
-func Find(name string, more ...Row) (Row, error) {
-	return cli.Find("-engine", name, slices.Concat(rows, more))
 }
+
+// Link adds engines to those that the program knows. A main calls it before anything else.
+func Link(more ...Row) {
+	rows = append(rows, more...)
+	Names = stores()
+}
+
+// Usage lists all engines for the help of a flag.
+func Usage() string { return cli.Usage(rows) }
+
+// Find returns the row of a name. The error names the flag.
+func Find(name string) (Row, error) { return cli.Find("-engine", name, rows) }
 
 // Open returns an empty engine. If it is an io.Closer, the caller closes it.
 func Open(name string, o Options) (kvs.Engine, error) {

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"kvlab/internal/kvstest"
 	"kvlab/kvs"
@@ -36,34 +33,14 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// opened returns an empty engine, which is closed at the test's end.
+// opened returns an empty engine.
 func opened(t testing.TB, name string, o Options) kvs.Engine {
 	t.Helper()
 	e, err := Open(name, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if closer, ok := e.(io.Closer); ok {
-		t.Cleanup(func() {
-			if err := closer.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
 	return e
-}
-
-// Close ends an actor's goroutines.
-func TestActorCloses(t *testing.T) {
-	before := runtime.NumGoroutine()
-	if err := newActor().Close(); err != nil {
-		t.Error(err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines more", runtime.NumGoroutine()-before)
-		}
-	}
 }
 
 // SyncMap with hashes that collide: its rare path is as right as the other.
@@ -131,10 +108,10 @@ func TestVersionAllocations(t *testing.T) {
 		if !row.Versions {
 			continue
 		}
-		e := loaded(opened(t, row.Name, Options{}), 100)
+		e := enginetest.Load(opened(t, row.Name, Options{}), 100)
 		var ops []kvs.Op
 		for id := range held {
-			ops = append(ops, kvs.Op{Kind: kvs.Get, Key: recordKey(id)})
+			ops = append(ops, kvs.Op{Kind: kvs.Get, Key: enginetest.Key(id)})
 		}
 		var reply kvs.Reply
 		get := func() {
@@ -251,5 +228,21 @@ func TestSyncMapDeleting(t *testing.T) {
 	}
 	if _, places := size(); places > 8*keys || m.Len() != keys {
 		t.Errorf("%d places for %d keys, of which %d are counted", places, keys, m.Len())
+	}
+}
+
+func BenchmarkEngine(b *testing.B) {
+	for _, name := range Names {
+		b.Run("engine="+name, func(b *testing.B) {
+			enginetest.Bench(b, func() kvs.Engine { return opened(b, name, Options{}) })
+		})
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	for _, row := range rows {
+		if !slices.Contains(row.Lacks, kvs.Scan) {
+			b.Run("engine="+row.Name, func(b *testing.B) { enginetest.BenchScan(b, opened(b, row.Name, Options{})) })
+		}
 	}
 }

@@ -26,21 +26,17 @@ func (m *Mutex) Len() int {
 
 // Apply executes ops in order; see kvs.Engine.
 func (m *Mutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
-	execute(&m.mu, m.values, ops, reply)
-}
-
-// execute applies ops to a map under its lock.
-func execute(lock sync.Locker, values map[string][]byte, ops []kvs.Op, reply *kvs.Reply) {
-	lock.Lock()
-	defer lock.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for i := range ops {
-		old, ok := exchange(values, &ops[i])
+		old, ok := Exchange(m.values, &ops[i])
 		reply.Answer(ops[i].Kind, old, ok)
 	}
 }
 
-// exchange applies an operation to a map, and returns the previous value of its key.
-func exchange(values map[string][]byte, op *kvs.Op) (old []byte, ok bool) {
+// Exchange applies an operation to a map, and returns the previous value of its key. Values
+// of the map are immutable.
+func Exchange(values map[string][]byte, op *kvs.Op) (old []byte, ok bool) {
 	old, ok = values[string(op.Key)]
 	if op.Kind.Writes() {
 		values[string(op.Key)] = bytes.Clone(op.Value)

@@ -42,7 +42,7 @@ func TestKindsAgree(t *testing.T) {
 		{"E, some in flight", "btree", "binary", func(c *Config) { c.Workload.Workload, c.InFlight, c.Dedup = workload.YCSBE, 3, true }},
 		{"E, open loop", "btree", "binary", func(c *Config) { c.Workload.Workload, c.Rate.OpsPerS, c.KeyPrefix = workload.YCSBE, 5000, "user" }},
 		{"deletes", "syncmap", "binary", func(c *Config) { mixed(c, 0.5, workload.StandardMix, 0.2, workload.StandardMix) }},
-		{"deletes and inserts, latest", "xsync", "binary", func(c *Config) {
+		{"deletes and inserts, latest", "sharded", "binary", func(c *Config) {
 			mixed(c, 0.5, 0.2, 0.1, workload.StandardMix)
 			c.Workload.Distribution = workload.Latest
 		}},

@@ -39,8 +39,7 @@ type config struct {
 	Repeat         bool          // -repeat
 	Target         target.Target // -target
 
-	store   driver.Row   // of Target; the zero Row of kvlab's own store
-	engines []engine.Row // that only this program has
+	store driver.Row // of Target; the zero Row of kvlab's own store
 }
 
 // aliases are the labs' names of flags.
@@ -50,8 +49,8 @@ var aliases = map[string]string{
 }
 
 // parse parses a command line; its errors are node.UsageErrors.
-func parse(args []string, foreign []driver.Row, engines ...engine.Row) (config, *node.Flags, error) {
-	c := config{Options: wire.Options{Limits: wire.DefaultLimits()}, MaxMemory: "70%", engines: engines}
+func parse(args []string, foreign []driver.Row) (config, *node.Flags, error) {
+	c := config{Options: wire.Options{Limits: wire.DefaultLimits()}, MaxMemory: "70%"}
 	var port string
 	flags := node.NewFlags("kvsserver")
 	flags.Class(metrics.OwnFlag)
@@ -62,7 +61,7 @@ func parse(args []string, foreign []driver.Row, engines ...engine.Row) (config, 
 	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are; a client with another number is refused; 0 takes the first client's")
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
-	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage(engines...))
+	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage())
 	flags.StringVar(&c.Model, "model", models[0].name, "the execution model, which goroutine executes a call: "+cli.Usage(models))
 	c.defineDisk(flags)
 	flags.Class(metrics.ShapeFlag)
@@ -145,7 +144,7 @@ func (c *config) findEngine(flags *node.Flags) error {
 	if !c.Target.Own() {
 		return nil
 	}
-	row, err := engine.Find(c.Engine, c.engines...)
+	row, err := engine.Find(c.Engine)
 	switch {
 	case err != nil:
 		return err

@@ -13,8 +13,13 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// onDiskRow is an engine that has the flags of one on disk.
-var onDiskRow = engine.Row{Name: "onfile", Syncs: []engine.Sync{engine.SyncOS, engine.SyncNone}, Open: func(engine.Options) (kvs.Engine, error) { return engine.NewMutex(), nil }}
+// Engines onfile and full have the flags of one on disk.
+func init() {
+	onfile := engine.Row{Name: "onfile", Syncs: []engine.Sync{engine.SyncOS, engine.SyncNone}, Open: func(engine.Options) (kvs.Engine, error) { return engine.NewMutex(), nil }}
+	filled := onfile
+	filled.Name, filled.Open = "full", func(o engine.Options) (kvs.Engine, error) { return full{engine.NewMutex(), o.Fail}, nil }
+	engine.Link(onfile, filled, engine.Rival("elsewhere", "in another program"))
+}
 
 // The flags of engines on disk are refused where they mean nothing, and have defaults where
 // they do.
@@ -28,16 +33,16 @@ func TestParseDisk(t *testing.T) {
 		"-engine onfile -reopen":             "-reopen true: want a -dir",
 		"-engine onfile -inject service=1ms": "-inject service=1ms: want an engine in memory",
 	} {
-		if _, _, err := parse(strings.Fields(args), nil, onDiskRow); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := parse(strings.Fields(args), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}
-	c, flags, err := parse([]string{"-engine", "onfile"}, nil, onDiskRow)
+	c, flags, err := parse([]string{"-engine", "onfile"}, nil)
 	if err != nil || c.Sync != engine.SyncOS || flags.Values()["sync"] != "os" {
 		t.Errorf("sync %q, %v; want the engine's first", string(c.Sync), err)
 	}
-	_, flags, err = parse(strings.Fields("-engine onfile -sync disk"), nil, engine.Rival("onfile", "elsewhere"))
-	if err != nil || flags.Rival != "-engine onfile" {
+	_, flags, err = parse(strings.Fields("-engine elsewhere -sync disk"), nil)
+	if err != nil || flags.Rival != "-engine elsewhere" {
 		t.Errorf("a rival's engine: %q, %v", flags.Rival, err)
 	}
 }
@@ -128,9 +133,7 @@ func (f full) Commit() error {
 
 // A server whose store fails ends with the reason, and its clients get no answer.
 func TestStoreFails(t *testing.T) {
-	row := onDiskRow
-	row.Open = func(o engine.Options) (kvs.Engine, error) { return full{engine.NewMutex(), o.Fail}, nil }
-	s := leadProgram(t, Program(nil, row), "-node", "node0", "-port", "0", "-engine", "onfile", "-dir", t.TempDir())
+	s := leadProgram(t, Program(nil), "-node", "node0", "-port", "0", "-engine", "full", "-dir", t.TempDir())
 	addr := s.next(t, is(node.Ready)).Addr
 	client, _, err := wire.Dial(t.Context(), addr, wire.Options{Hello: wire.Hello{Node: "client", Codec: "binary"}, Token: "secret"})
 	if err != nil {
@@ -143,7 +146,7 @@ func TestStoreFails(t *testing.T) {
 	if err := client.Wait(call); err == nil || strings.Contains(err.Error(), "no space") {
 		t.Errorf("the call is answered: %v", err)
 	}
-	if e := s.next(t, is(node.Error)); !strings.Contains(e.Text, "-engine onfile: no space") {
+	if e := s.next(t, is(node.Error)); !strings.Contains(e.Text, "-engine full: no space") {
 		t.Errorf("the server says %q", e.Text)
 	}
 	if status := <-s.exited; status != 1 {

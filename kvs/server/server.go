@@ -19,13 +19,12 @@ import (
 	"kvlab/metrics"
 )
 
-// Program returns kvsserver, which hosts the stores of some drivers, and has some engines
-// beside those that every program has.
-func Program(foreign []driver.Row, engines ...engine.Row) node.Program {
+// Program returns kvsserver, which hosts the stores of some drivers.
+func Program(foreign []driver.Row) node.Program {
 	return node.Program{
 		Name: "kvsserver", Role: metrics.Server, Protocols: wire.Versions,
 		Parse: func(args []string) (*node.Flags, node.Work, error) {
-			c, flags, err := parse(args, foreign, engines...)
+			c, flags, err := parse(args, foreign)
 			if !c.Target.Own() {
 				return flags, c.host, err
 			}
@@ -63,7 +62,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 	if config.TLS, err = n.TLS(); err != nil {
 		return err
 	}
-	row, _ := engine.Find(config.Engine, config.engines...) // parse has refused errors, as those of -inject below
+	row, _ := engine.Find(config.Engine) // parse has refused errors, as those of -inject below
 	config.Null, config.CheckKinds, config.Unversioned = row.NoStore, row.CheckKinds, row.CheckVersions()
 	s := &server{config: config, node: n, failed: make(chan error, 1), abandon: make(chan struct{}), met: make(chan struct{})}
 	store, instance, closeStore, err := s.openStore(row)

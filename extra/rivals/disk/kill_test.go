@@ -36,7 +36,8 @@ func (mutant) Commit() error { return nil }
 
 func TestMain(m *testing.M) {
 	if os.Getenv(serverVariable) != "" {
-		os.Exit(server.Program(nil, append(rows, forgetful)...).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		engine.Link(append(rows, forgetful)...)
+		os.Exit(server.Program(nil).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

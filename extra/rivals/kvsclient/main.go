@@ -5,15 +5,18 @@ import (
 	"os"
 
 	"kvlab/extra/rivals/etcd"
+	"kvlab/extra/variants/engines"
 	"kvlab/extra/variants/routers"
 	"kvlab/kvs/client"
 	"kvlab/kvs/driver/lab"
 	"kvlab/kvs/driver/memcached"
 	"kvlab/kvs/driver/redis"
+	"kvlab/kvs/engine"
 	"kvlab/kvs/route"
 )
 
 func main() {
+	engine.Link(engines.Rows...)
 	route.Link(routers.Rows...)
 	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -6,7 +6,7 @@ import (
 
 	"kvlab/extra/rivals/disk"
 	"kvlab/extra/rivals/etcd"
-	"kvlab/extra/rivals/labs"
+	"kvlab/extra/variants/engines"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/lab"
 	"kvlab/kvs/driver/memcached"
@@ -17,6 +17,7 @@ import (
 
 func main() {
 	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row}
-	program := server.Program(stores, append([]engine.Row{disk.Pebble, disk.Badger, disk.BadgerFlin}, labs.Rows...)...)
-	os.Exit(program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	engine.Link(engines.Rows...)
+	engine.Link(disk.Pebble, disk.Badger, disk.BadgerFlin)
+	os.Exit(server.Program(stores).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -1,4 +1,4 @@
-package engine
+package engines
 
 import (
 	"hash/maphash"
@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"kvlab/kvs"
+	"kvlab/kvs/engine"
 )
 
 // actor is one map a processor, each owned by a goroutine, which alone reads and writes it.
@@ -21,7 +22,7 @@ type actor struct {
 	errands sync.Pool
 }
 
-// errand is an Apply under way.
+// errand is an Apply in flight.
 type errand struct {
 	ops     []kvs.Op
 	shards  [][]uint32    // by shard: the numbers of its operations, in order
@@ -34,7 +35,7 @@ type storedValue struct {
 	ok    bool
 }
 
-// newActor starts the goroutines, which end with Close.
+// newActor returns an empty engine, and starts the goroutines, which end with Close.
 func newActor() *actor {
 	a := &actor{seed: maphash.MakeSeed(), shards: make([]chan *errand, runtime.GOMAXPROCS(0))}
 	a.errands.New = func() any { return &errand{shards: make([][]uint32, len(a.shards))} }
@@ -48,7 +49,7 @@ func newActor() *actor {
 // Len is the number of keys.
 func (a *actor) Len() int { return int(a.length.Load()) }
 
-// Close ends the goroutines. No Apply may be under way.
+// Close ends the goroutines. No Apply may be in flight.
 func (a *actor) Close() error {
 	for _, shard := range a.shards {
 		close(shard)
@@ -85,7 +86,7 @@ func (a *actor) serve(shard int) {
 	for e := range a.shards[shard] {
 		before := len(values)
 		for _, i := range e.shards[shard] {
-			old, ok := exchange(values, &e.ops[i])
+			old, ok := engine.Exchange(values, &e.ops[i])
 			e.old[i] = storedValue{old, ok}
 		}
 		e.shards[shard] = e.shards[shard][:0]

@@ -1,8 +1,4 @@
-// Package labs has engines that labs' reports describe and compare with the one that they
-// kept. All are a plain sync.Map with one entry a key, as engine syncmap-plain is, and the
-// others differ from labs-plain in one thing. They are compared with each other: the plain
-// programs, which have syncmap-plain, are compiled with a profile, and these are not.
-package labs
+package engines
 
 import (
 	"bytes"
@@ -10,22 +6,12 @@ import (
 	"sync/atomic"
 
 	"kvlab/kvs"
-	"kvlab/kvs/engine"
 )
 
-// Rows are the engines. Their names begin with "labs-".
-var Rows = []engine.Row{
-	row("plain", "a plain sync.Map, as labs-grouped and the others have it", func() kvs.Engine { return new(plain) }),
-	row("grouped", "a plain sync.Map, consecutive operations of a kind together", func() kvs.Engine { return new(grouped) }),
-	row("locked", "a plain sync.Map, each operation counted behind a Mutex", func() kvs.Engine { return &counted{count: new(lockedCounters).add} }),
-	row("atomic", "a plain sync.Map, each operation counted by an atomic counter", func() kvs.Engine { return &counted{count: new(atomicCounters).add} }),
-	row("goroutines", "a plain sync.Map, a goroutine for each key of 256 operations", func() kvs.Engine { return new(perKey) }),
-}
-
-func row(name, description string, open func() kvs.Engine) engine.Row {
-	return engine.Row{Name: "labs-" + name, Description: description, Lacks: []kvs.Kind{kvs.Scan, kvs.ScanPart},
-		Open: func(engine.Options) (kvs.Engine, error) { return open(), nil }}
-}
+// The engines whose names begin with labs- are those that the labs' reports compare with the
+// one that they kept. All are a plain sync.Map with one entry a key, as engine syncmap-plain,
+// and each differs from plain in one thing. Compare them with each other: the profile by
+// which cmd/kvsserver is compiled has syncmap-plain's functions, and not theirs.
 
 // table is a sync.Map with one entry a key.
 type table struct {

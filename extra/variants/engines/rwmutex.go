@@ -1,9 +1,10 @@
-package engine
+package engines
 
 import (
 	"sync"
 
 	"kvlab/kvs"
+	"kvlab/kvs/engine"
 )
 
 // rwMutex is a map behind one sync.RWMutex. Readers do not exclude each other, but all of
@@ -32,7 +33,12 @@ func (m *rwMutex) Apply(ops []kvs.Op, reply *kvs.Reply) {
 		if ops[0].Kind != kvs.Get {
 			lock = &m.mu
 		}
-		execute(lock, m.values, ops[:n], reply)
+		lock.Lock()
+		for i := range ops[:n] {
+			old, ok := engine.Exchange(m.values, &ops[i])
+			reply.Answer(ops[i].Kind, old, ok)
+		}
+		lock.Unlock()
 		ops = ops[n:]
 	}
 }
