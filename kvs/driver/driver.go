@@ -133,8 +133,8 @@ type Row struct {
 	// -router of its keys, "" for any; nil if the options have all.
 	Find func(context.Context, Options) (hosts []string, router string, err error)
 
-	// Protocol names what the driver speaks, as a server without a store speaks it, too; ""
-	// if there is none. Null serves a connection without a store; nil: the door does.
+	// Null serves a connection as a server without a store does; nil if there is no such
+	// server. Protocol then names what both speak.
 	Protocol string
 	Null     func(net.Conn, Options, *Null) error
 

@@ -119,7 +119,7 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 	})
 	if !c.storeless() {
 		c.Engine = ""
-	} else if c.store.Protocol == "" {
+	} else if c.store.Null == nil {
 		return fmt.Errorf("-engine %s: kvlab has no server that speaks as %s does and has no store", engine.NullName, c.store.Name)
 	}
 	if n := len(c.Target.Servers); n > 0 && err == nil {

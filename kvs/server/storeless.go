@@ -5,11 +5,8 @@ import (
 	"errors"
 	"net"
 
-	"kvlab/extra/door"
-	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/service"
 )
 
 // startStoreless makes this process the store's server: it speaks the store's protocol and keeps
@@ -18,9 +15,7 @@ func (h *host) startStoreless(ctx context.Context) (stop func() error, err error
 	row, store := h.config.store, engine.NewNull()
 	o := driver.Options{Settings: h.config.Target.Settings}
 	l := &listener{config: h.config, logf: h.node.Logf, conns: make(map[net.Conn]bool)}
-	if l.foreign = door.New(service.New(store), door.Options{Limits: h.config.Limits, Engine: engine.NullName, Check: func([]kvs.Kind) error { return nil }}).Serve; row.Null != nil {
-		l.foreign = func(conn net.Conn) error { return errors.Join(row.Null(conn, o, store), conn.Close()) }
-	}
+	l.foreign = func(conn net.Conn) error { return errors.Join(row.Null(conn, o, store), conn.Close()) }
 	if l.Listener, err = net.Listen("tcp", h.config.Listen); err != nil {
 		return nil, err
 	}

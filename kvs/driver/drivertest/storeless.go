@@ -11,8 +11,9 @@ import (
 )
 
 // Storeless tests the server of a driver that has no store: it answers every Get with the value
-// that was put first, whatever the key, and the driver says that it has no store.
-func Storeless(t *testing.T, row driver.Row, settings map[string]string) {
+// that was put first, whatever the key, and the driver says that it has no store. It has more
+// kinds than Get and Put.
+func Storeless(t *testing.T, row driver.Row, settings map[string]string, more ...kvs.Kind) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +28,7 @@ func Storeless(t *testing.T, row driver.Row, settings map[string]string) {
 		}
 		ended <- err
 	}()
-	d, err := driver.Open(o, driver.Use{CallsInFlight: 1, Kinds: []kvs.Kind{kvs.Get, kvs.Put}})
+	d, err := driver.Open(o, driver.Use{CallsInFlight: 1, Kinds: append(more, kvs.Get, kvs.Put)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +40,13 @@ func Storeless(t *testing.T, row driver.Row, settings map[string]string) {
 	var mixed []kvs.Op
 	for i := range 300 {
 		mixed = append(mixed, kvs.Op{Kind: kvs.Get, Key: fmt.Appendf(nil, "key%d", i)}, kvs.Op{Kind: kvs.Put, Key: []byte("k"), Value: bytes.Repeat([]byte{'w'}, 100)})
+		for _, kind := range more {
+			op := kvs.Op{Kind: kind, Key: []byte("k")}
+			if kind.Carries() {
+				op.Value = value
+			}
+			mixed = append(mixed, op)
+		}
 	}
 	for round, ops := range [][]kvs.Op{{{Kind: kvs.Put, Key: []byte("first"), Value: value}}, mixed, mixed} {
 		results, err := Do(conn, ops...)
@@ -46,7 +54,7 @@ func Storeless(t *testing.T, row driver.Row, settings map[string]string) {
 			t.Fatal(err)
 		}
 		for i, r := range results {
-			if get := ops[i].Kind == kvs.Get; get && (!r.Found || !bytes.Equal(r.Value, value)) || r.Read != get {
+			if reads := ops[i].Kind.Reads(); reads && (!r.Found || !bytes.Equal(r.Value, value)) || r.Read != reads {
 				t.Fatalf("round %d: result %d of a %v: %+v", round, i, ops[i].Kind, r)
 			}
 		}

@@ -24,8 +24,8 @@ const batch = 512
 // The drivers. Every server of Row is a Redis of its own. Those of ClusterRow are the masters
 // of one Redis Cluster, in the order of their slots.
 var (
-	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch, Protocol: "RESP"}
-	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Batch: batch, Find: findCluster, Protocol: "RESP"}
+	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch, Protocol: "RESP", Null: null}
+	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Batch: batch, Find: findCluster, Protocol: "RESP", Null: null}
 )
 
 func check(o driver.Options, u driver.Use) error {

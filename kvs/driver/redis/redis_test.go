@@ -282,3 +282,9 @@ func TestKeySlot(t *testing.T) {
 		}
 	}
 }
+
+func TestStoreless(t *testing.T) {
+	for _, row := range []driver.Row{redis.Row, redis.ClusterRow} {
+		drivertest.Storeless(t, row, nil, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
+	}
+}
