@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 
+	"kvlab/extra/door"
 	"kvlab/extra/variants/engines"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/lab"
@@ -20,5 +21,5 @@ func main() {
 		engine.Rival("pebble", "on disk: CockroachDB's Pebble, an LSM tree"),
 		engine.Rival("badger", "on disk: Dgraph's Badger, an LSM tree, one write batch a call"),
 		engine.Rival("badger-flin", "on disk: Badger as Flin uses it, one transaction an operation"))
-	os.Exit(server.Program(stores).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

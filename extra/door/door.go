@@ -6,7 +6,7 @@
 //	strings  those that are operations of the store
 //	hash     those on hashes, each of which is one value of the store
 //	session  those about the connection
-//	info     those about the server, and what the door counts
+//	info     those about the server, and what the gateway counts
 //	outbox   sends replies
 package door
 
@@ -22,25 +22,24 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/resp"
+	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 )
 
-// Options configure a Door.
-type Options struct {
-	Password  string                 // that clients must give with AUTH; "" for none
-	Strangers bool                   // clients are no peers of the service
-	Limits    wire.Limits            // of each connection; a command has Frame bytes at most
-	Engine    string                 // its name, for INFO
-	Check     func([]kvs.Kind) error // why the engine cannot execute one of the kinds
+// Row is the gateway of kvsserver.
+var Row = server.Gateway{
+	Protocol: "RESP", Flag: "resp",
+	Usage: "`host:port` on which the store is a Redis server too, for redis-cli, redis-benchmark and others; under a launcher the password is the run's token, reads are counted apart, and a write makes the run INVALID",
+	Open:  func(s *service.Service, o server.GatewayOptions) func(net.Conn) error { return New(s, o).Serve },
 }
 
-// Peer is the name of all clients of doors in the service's counts.
+// Peer is the name of all clients of gateways in the service's counts.
 const Peer = "resp"
 
-// Door is a server of Redis's protocol over a service. It is safe for concurrent use.
-type Door struct {
-	options  Options
+// Gateway is a server of Redis's protocol over a service. It is safe for concurrent use.
+type Gateway struct {
+	options  server.GatewayOptions
 	service  *service.Service
 	started  time.Time
 	refused  [commands]string // why the engine has no such command
@@ -54,21 +53,21 @@ type Door struct {
 	errors map[string]uint64 // error replies by their codes
 }
 
-// New returns a door to a service.
-func New(s *service.Service, o Options) *Door {
-	d := &Door{options: o, service: s, started: time.Now(), conns: map[*conn]bool{}, errors: map[string]uint64{}, table: table[:]}
-	d.hashes.seed = maphash.MakeSeed()
-	for i, row := range d.table {
+// New returns a gateway to a service.
+func New(s *service.Service, o server.GatewayOptions) *Gateway {
+	g := &Gateway{options: o, service: s, started: time.Now(), conns: map[*conn]bool{}, errors: map[string]uint64{}, table: table[:]}
+	g.hashes.seed = maphash.MakeSeed()
+	for i, row := range g.table {
 		if err := o.Check(row.kinds); len(row.kinds) > 0 && err != nil {
-			d.refused[i] = "ERR " + err.Error()
+			g.refused[i] = "ERR " + err.Error()
 		}
 	}
-	return d
+	return g
 }
 
 // conn is a client's connection. Only its goroutine uses it, unless it says otherwise.
 type conn struct {
-	door     *Door
+	gateway  *Gateway
 	id       uint64
 	name     string // as CLIENT SETNAME has it
 	service  *service.Conn
@@ -117,19 +116,19 @@ const (
 
 // Serve serves a client until the connection ends, and closes it. It returns nil when the
 // client has ended it between two commands.
-func (d *Door) Serve(socket net.Conn) error {
-	c := &conn{door: d, id: d.accepted.Add(1), version: resp.RESP2, trusted: d.options.Password == "", ops: make([]kvs.Op, 0, most), hash: hash{index: map[string]int{}}}
-	c.timer = wire.WatchRequests(socket, d.options.Limits)
-	c.in, c.out = newInbox(socket), newOutbox(socket, d.options.Limits.Request)
+func (g *Gateway) Serve(socket net.Conn) error {
+	c := &conn{gateway: g, id: g.accepted.Add(1), version: resp.RESP2, trusted: g.options.Password == "", ops: make([]kvs.Op, 0, most), hash: hash{index: map[string]int{}}}
+	c.timer = wire.WatchRequests(socket, g.options.Limits)
+	c.in, c.out = newInbox(socket), newOutbox(socket, g.options.Limits.Request)
 	c.trust(c.trusted)
-	if d.options.Strangers {
-		c.service = d.service.OpenStranger()
+	if g.options.ThirdParty {
+		c.service = g.service.OpenThirdParty()
 	} else {
-		c.service = d.service.Open(Peer)
+		c.service = g.service.Open(Peer)
 	}
-	d.mu.Lock()
-	d.conns[c] = true
-	d.mu.Unlock()
+	g.mu.Lock()
+	g.conns[c] = true
+	g.mu.Unlock()
 	err := errors.Join(c.serve(), c.out.finish())
 	c.close()
 	if err != nil {
@@ -140,7 +139,7 @@ func (d *Door) Serve(socket net.Conn) error {
 
 // trust sets the limits of a client that has given the password, or has not.
 func (c *conn) trust(ok bool) {
-	frame := c.door.options.Limits.Frame
+	frame := c.gateway.options.Limits.Frame
 	c.trusted, c.commands.Limits = ok, resp.Limits{Args: maxArgs, Bulk: frame, Size: frame}
 	if !ok {
 		c.commands.Limits = resp.Limits{Args: unproven, Bulk: unsized, Size: unproven * (unsized + 32)}
@@ -152,11 +151,11 @@ func (c *conn) close() {
 	c.timer.Stop()
 	_ = c.timer.Conn.Close() // what ended the connection is known
 	c.service.Close()
-	d := c.door
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.conns, c)
-	d.closed.add(&c.tally)
+	g := c.gateway
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.conns, c)
+	g.closed.add(&c.tally)
 }
 
 // serve executes commands until the client leaves.
@@ -228,7 +227,7 @@ func (c *conn) command(args int) {
 	case !c.trusted && !row.open:
 		why = "NOAUTH Authentication required."
 	default:
-		why = c.door.refused[row.index]
+		why = c.gateway.refused[row.index]
 	}
 	switch {
 	case why != "":

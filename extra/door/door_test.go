@@ -18,24 +18,25 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/resp"
+	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 )
 
-// options are a door's in front of an engine that has every kind.
-func options() door.Options {
-	return door.Options{Limits: wire.DefaultLimits(), Engine: "mutex", Check: func([]kvs.Kind) error { return nil }}
+// options are a gateway's in front of an engine that has every kind.
+func options() server.GatewayOptions {
+	return server.GatewayOptions{Limits: wire.DefaultLimits(), Engine: "mutex", Check: func([]kvs.Kind) error { return nil }}
 }
 
 // start serves a new store by TCP.
-func start(t testing.TB, o door.Options) (addr string, s *service.Service) {
+func start(t testing.TB, o server.GatewayOptions) (addr string, s *service.Service) {
 	t.Helper()
 	s = service.New(engine.NewMutex())
 	return serve(t, s, o), s
 }
 
 // serve serves a store by TCP.
-func serve(t testing.TB, s *service.Service, o door.Options) (addr string) {
+func serve(t testing.TB, s *service.Service, o server.GatewayOptions) (addr string) {
 	d := door.New(s, o)
 	return wiretest.Start(t, func(conn net.Conn) { _ = d.Serve(conn) }).Addr().String()
 }
@@ -155,7 +156,7 @@ func TestAuth(t *testing.T) {
 	for _, text := range []string{"*11\r\n", "*1\r\n$16385\r\n", strings.Repeat("x", 200_000)} {
 		conn := dial(t, addr)
 		go conn.Write([]byte(text))
-		reply, _ := io.ReadAll(conn) // the door may close before it has read all
+		reply, _ := io.ReadAll(conn) // the gateway may close before it has read all
 		if len(reply) > 0 && !bytes.HasPrefix(reply, []byte("-ERR RESP protocol error")) {
 			t.Errorf("%.20q: %q", text, reply)
 		}
@@ -172,7 +173,7 @@ func TestUnreadReplies(t *testing.T) {
 	}
 	for deadline := time.Now().Add(3 * time.Minute); s.Counts()[door.Peer].Gets < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the door waits until its replies are read")
+			t.Fatal("the gateway waits until its replies are read")
 		}
 	}
 	if got, want := ask(t, conn, nil, 100), n*reply; len(got) != want {
@@ -196,7 +197,7 @@ func TestNeverReadReplies(t *testing.T) {
 	}
 }
 
-// askForMuch returns a connection to a door that has a value of 100 KiB, n commands that
+// askForMuch returns a connection to a gateway that has a value of 100 KiB, n commands that
 // read it, and the length of a reply.
 func askForMuch(t *testing.T, addr string, n int) (conn net.Conn, gets []byte, reply int) {
 	t.Helper()
@@ -269,24 +270,24 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Operations of clients are counted for Peer, and those of strangers apart.
+// Operations of clients are counted for Peer, and those of third-party clients apart.
 func TestCounted(t *testing.T) {
-	for _, strangers := range []bool{false, true} {
+	for _, third := range []bool{false, true} {
 		o := options()
-		o.Strangers = strangers
+		o.ThirdParty = third
 		addr, s := start(t, o)
 		ask(t, dial(t, addr), arrays("set k v", "mget k l", "del k", "set k w get"), 1000)
-		got, other := s.Counts()[door.Peer], s.Strangers()
-		if strangers {
+		got, other := s.Counts()[door.Peer], s.ThirdParties()
+		if third {
 			got, other = other, got
 		}
 		if got.Puts != 1 || got.Gets != 2 || got.Deletes != 1 || got.ReadModifyWrites != 1 || other.Ops() != 0 {
-			t.Errorf("strangers %t: %+v, others %+v", strangers, got, other)
+			t.Errorf("third parties %t: %+v, others %+v", third, got, other)
 		}
 	}
 }
 
-// A client with a cache, whose connection has versions, and one of the door see each other's
+// A client with a cache, whose connection has versions, and one of the gateway see each other's
 // writes, and their replies keep their forms.
 func TestBesideCache(t *testing.T) {
 	for _, name := range []string{"syncmap", "slab"} {
@@ -309,11 +310,11 @@ func TestBesideCache(t *testing.T) {
 		get, first := kvs.Op{Kind: kvs.Get, Key: []byte("7")}, do(kvs.Op{Kind: kvs.Put, Key: []byte("7"), Value: []byte("first")}, 0)
 		unchanged := do(get, first.Version)
 		if got := ask(t, conn, arrays("get 7", "set 7 second", "get 7"), 1000); string(got) != "$5\r\nfirst\r\n+OK\r\n$6\r\nsecond\r\n" {
-			t.Errorf("%s: the door answers %q", name, got)
+			t.Errorf("%s: the gateway answers %q", name, got)
 		}
 		second := do(get, first.Version)
 		if !unchanged.Unchanged || second.Unchanged || string(second.Value) != "second" || second.Version <= first.Version {
-			t.Errorf("%s: %+v, then %+v, and behind the door's write %+v", name, first, unchanged, second)
+			t.Errorf("%s: %+v, then %+v, and behind the gateway's write %+v", name, first, unchanged, second)
 		}
 		if ask(t, conn, arrays("del 7"), 1000); do(get, second.Version).Found {
 			t.Errorf("%s: a deleted key is found", name)
@@ -321,7 +322,7 @@ func TestBesideCache(t *testing.T) {
 	}
 }
 
-// Large values and many keys go through the door, and what is too large is refused.
+// Large values and many keys go through the gateway, and what is too large is refused.
 func TestLarge(t *testing.T) {
 	addr, _ := start(t, options())
 	conn := dial(t, addr)

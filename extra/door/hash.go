@@ -8,7 +8,7 @@ import (
 	"kvlab/kvs"
 )
 
-// mark begins the value of a hash. The door stores no other value that begins so.
+// mark begins the value of a hash. The gateway stores no other value that begins so.
 const mark = "\x00kvlab hash v1\x00\x00"
 
 func isHash(value []byte) bool { return len(value) >= len(mark) && string(value[:len(mark)]) == mark }
@@ -137,7 +137,7 @@ func (c *conn) applyBeside(ops []kvs.Op) {
 }
 
 func (c *conn) applyLocked(op []kvs.Op) {
-	lock := c.door.hashes.of(op[0].Key)
+	lock := c.gateway.hashes.of(op[0].Key)
 	lock.Lock()
 	defer lock.Unlock()
 	if op[0].Kind == kvs.ReadModifyWrite {
@@ -193,7 +193,7 @@ func hset(c *conn, row *row, args int) {
 		c.fail("ERR wrong number of arguments for '" + row.name + "' command")
 		return
 	}
-	h := &c.door.hashes
+	h := &c.gateway.hashes
 	h.begin()
 	lock := h.of(c.commands.Arg(1))
 	lock.Lock()

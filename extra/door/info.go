@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// redisVersion is the version of Redis that the door answers as.
+// redisVersion is the version of Redis that the gateway answers as.
 const redisVersion = "7.0.0"
 
 // tally is what a connection's commands did, in Redis's terms.
@@ -46,11 +46,11 @@ type snapshot struct {
 	errors map[string]uint64 // error replies by their codes
 }
 
-func (d *Door) snapshot() *snapshot {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := &snapshot{d.closed, len(d.conns), maps.Clone(d.errors)}
-	for c := range d.conns {
+func (g *Gateway) snapshot() *snapshot {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := &snapshot{g.closed, len(g.conns), maps.Clone(g.errors)}
+	for c := range g.conns {
 		c.mu.Lock()
 		s.add(&c.published)
 		c.mu.Unlock()
@@ -59,11 +59,11 @@ func (d *Door) snapshot() *snapshot {
 }
 
 // list is CLIENT LIST.
-func (d *Door) list() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (g *Gateway) list() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	var lines []string
-	for c := range d.conns {
+	for c := range g.conns {
 		lines = append(lines, fmt.Sprintf("id=%d addr=%s db=0\n", c.id, c.timer.Conn.RemoteAddr()))
 	}
 	slices.Sort(lines)
@@ -74,47 +74,47 @@ func (d *Door) list() string {
 var sections = []struct {
 	name    string
 	unusual bool
-	text    func(d *Door, s *snapshot) string
+	text    func(g *Gateway, s *snapshot) string
 }{
-	{"Server", false, func(d *Door, _ *snapshot) string {
+	{"Server", false, func(g *Gateway, _ *snapshot) string {
 		return fmt.Sprintf("redis_version:%s\nredis_mode:standalone\nserver_name:kvlab\nkvlab_engine:%s\nprocess_id:%d\nrun_id:%s\nuptime_in_seconds:%d\n",
-			redisVersion, d.options.Engine, os.Getpid(), d.service.Instance(), int(time.Since(d.started).Seconds()))
+			redisVersion, g.options.Engine, os.Getpid(), g.service.Instance(), int(time.Since(g.started).Seconds()))
 	}},
-	{"Clients", false, func(_ *Door, s *snapshot) string {
+	{"Clients", false, func(_ *Gateway, s *snapshot) string {
 		return fmt.Sprintf("connected_clients:%d\nblocked_clients:0\n", s.open)
 	}},
-	{"Memory", false, func(*Door, *snapshot) string {
+	{"Memory", false, func(*Gateway, *snapshot) string {
 		return fmt.Sprintf("used_memory:%d\nmaxmemory:0\nmaxmemory_policy:noeviction\n", resident())
 	}},
-	{"Persistence", false, func(*Door, *snapshot) string {
+	{"Persistence", false, func(*Gateway, *snapshot) string {
 		return "loading:0\nrdb_bgsave_in_progress:0\naof_enabled:0\naof_rewrite_in_progress:0\n"
 	}},
-	{"Stats", false, func(d *Door, s *snapshot) string {
+	{"Stats", false, func(g *Gateway, s *snapshot) string {
 		commands := uint64(0)
 		for _, n := range s.calls {
 			commands += n
 		}
 		return fmt.Sprintf("total_connections_received:%d\ntotal_commands_processed:%d\nexpired_keys:0\nevicted_keys:0\nkeyspace_hits:%d\nkeyspace_misses:%d\ntotal_error_replies:%d\n",
-			d.accepted.Load(), commands, s.hits, s.misses, s.failures)
+			g.accepted.Load(), commands, s.hits, s.misses, s.failures)
 	}},
-	{"Replication", false, func(*Door, *snapshot) string { return "role:master\nconnected_slaves:0\n" }},
-	{"Commandstats", true, func(d *Door, s *snapshot) (text string) {
-		for i, row := range d.table {
+	{"Replication", false, func(*Gateway, *snapshot) string { return "role:master\nconnected_slaves:0\n" }},
+	{"Commandstats", true, func(g *Gateway, s *snapshot) (text string) {
+		for i, row := range g.table {
 			if calls, rejected := s.calls[i], s.rejected[i]; calls+rejected > 0 {
 				text += fmt.Sprintf("cmdstat_%s:calls=%d,rejected_calls=%d,failed_calls=%d\n", row.stat(), calls, rejected, s.failed[i])
 			}
 		}
 		return text
 	}},
-	{"Errorstats", false, func(_ *Door, s *snapshot) (text string) {
+	{"Errorstats", false, func(_ *Gateway, s *snapshot) (text string) {
 		for _, code := range slices.Sorted(maps.Keys(s.errors)) {
 			text += fmt.Sprintf("errorstat_%s:count=%d\n", code, s.errors[code])
 		}
 		return text
 	}},
-	{"Cluster", false, func(*Door, *snapshot) string { return "cluster_enabled:0\n" }},
-	{"Keyspace", false, func(d *Door, _ *snapshot) string {
-		if keys := d.service.Records(); keys > 0 {
+	{"Cluster", false, func(*Gateway, *snapshot) string { return "cluster_enabled:0\n" }},
+	{"Keyspace", false, func(g *Gateway, _ *snapshot) string {
+		if keys := g.service.Records(); keys > 0 {
 			return fmt.Sprintf("db0:keys=%d,expires=0,avg_ttl=0\n", keys)
 		}
 		return ""
@@ -124,7 +124,7 @@ var sections = []struct {
 // info is INFO [section ...].
 func info(c *conn, _ *row, args int) {
 	c.publish()
-	now := c.door.snapshot()
+	now := c.gateway.snapshot()
 	var parts []string
 	for _, s := range sections {
 		wanted := args == 1 && !s.unusual
@@ -132,7 +132,7 @@ func info(c *conn, _ *row, args int) {
 			wanted = wanted || c.is(i, s.name) || c.is(i, "all") || c.is(i, "everything") || c.is(i, "default") && !s.unusual
 		}
 		if wanted {
-			parts = append(parts, strings.ReplaceAll("# "+s.name+"\n"+s.text(c.door, now), "\n", "\r\n"))
+			parts = append(parts, strings.ReplaceAll("# "+s.name+"\n"+s.text(c.gateway, now), "\n", "\r\n"))
 		}
 	}
 	c.text(strings.Join(parts, "\r\n"))
@@ -183,7 +183,7 @@ func config(c *conn, _ *row, args int) {
 func command(c *conn, _ *row, args int) {
 	switch {
 	case args > 1 && c.is(1, "count"):
-		c.integer(len(c.door.table))
+		c.integer(len(c.gateway.table))
 	case args > 1 && c.is(1, "docs"):
 		c.pairs(0)
 	default:
@@ -191,7 +191,7 @@ func command(c *conn, _ *row, args int) {
 	}
 }
 
-func dbsize(c *conn, _ *row, _ int) { c.integer(c.door.service.Records()) }
+func dbsize(c *conn, _ *row, _ int) { c.integer(c.gateway.service.Records()) }
 
 func cluster(c *conn, _ *row, _ int) {
 	c.fail("ERR This instance has cluster support disabled")

@@ -20,7 +20,7 @@ import (
 	"kvlab/kvs/resp"
 )
 
-// randomCommand is one of the commands on which the door and Redis agree to the byte.
+// randomCommand is one of the commands on which the gateway and Redis agree to the byte.
 func randomCommand(r *rand.Rand) []string {
 	key := func() string { return fmt.Sprint("key", r.IntN(12)) }
 	field := func() string { return fmt.Sprint("field", r.IntN(6)) }
@@ -76,7 +76,7 @@ func TestAgainstRedis(t *testing.T) {
 	}
 }
 
-// lines are those of INFO on which the door and Redis agree, in order.
+// lines are those of INFO on which the gateway and Redis agree, in order.
 func lines(t *testing.T, conn net.Conn) (all []string) {
 	for line := range strings.Lines(string(ask(t, conn, arrays("info stats commandstats errorstats keyspace replication"), 1000))) {
 		line = strings.TrimSpace(line)
@@ -99,7 +99,7 @@ func lines(t *testing.T, conn net.Conn) (all []string) {
 	return all
 }
 
-// kvlab's own driver of Redis passes its suite at the door, and counts what it did.
+// kvlab's own driver of Redis passes its suite at the gateway, and counts what it did.
 func TestDriver(t *testing.T) {
 	kinds := []kvs.Kind{kvs.Get, kvs.Put, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete}
 	drivertest.Run(t, func(t *testing.T) driver.Driver {

@@ -32,7 +32,7 @@ func auth(c *conn, _ *row, args int) {
 	switch user := []byte("default"); {
 	case args > 3:
 		c.fail("ERR syntax error")
-	case args == 2 && c.door.options.Password == "":
+	case args == 2 && c.gateway.options.Password == "":
 		c.fail("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 	default:
 		if args == 3 {
@@ -46,7 +46,7 @@ func auth(c *conn, _ *row, args int) {
 
 // login checks a password, and answers a wrong one.
 func (c *conn) login(user, password []byte) bool {
-	want := c.door.options.Password
+	want := c.gateway.options.Password
 	right := string(user) == "default" && (want == "" || subtle.ConstantTimeCompare(password, []byte(want)) == 1)
 	if right {
 		c.trust(true)
@@ -132,7 +132,7 @@ func client(c *conn, _ *row, args int) {
 	case args == 2 && c.is(1, "id"):
 		c.integer(int(c.id))
 	case c.is(1, "list"):
-		c.text(c.door.list())
+		c.text(c.gateway.list())
 	case c.is(1, "tracking"):
 		c.fail("ERR CLIENT TRACKING: this server does not tell clients what to remove from their caches")
 	default:

@@ -113,7 +113,7 @@ func (c *conn) apply() {
 	if len(c.ops) == 0 || c.err != nil {
 		return
 	}
-	switch h := &c.door.hashes; {
+	switch h := &c.gateway.hashes; {
 	case !c.writes:
 		c.applyNow(c.ops)
 	case h.none():
@@ -181,9 +181,9 @@ func (c *conn) fail(text string) {
 	c.failures++
 	c.out.buf = resp.AppendLine(c.out.buf, resp.Error, text)
 	code, _, _ := strings.Cut(text, " ")
-	c.door.mu.Lock()
-	defer c.door.mu.Unlock()
-	c.door.errors[code]++
+	c.gateway.mu.Lock()
+	defer c.gateway.mu.Unlock()
+	c.gateway.errors[code]++
 }
 
 func (c *conn) answerOK(p *pending, _ *kvs.Result) {

@@ -21,6 +21,7 @@ import (
 	"kvlab/extra/door"
 	"kvlab/internal/wiretest"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 )
@@ -38,7 +39,7 @@ func serve(t *testing.T, name string) (addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := door.New(service.New(e), door.Options{Password: password, Limits: wire.DefaultLimits(), Engine: name, Check: row.CheckKinds})
+	d := door.New(service.New(e), server.GatewayOptions{Password: password, Limits: wire.DefaultLimits(), Engine: name, Check: row.CheckKinds})
 	return wiretest.Start(t, func(conn net.Conn) { _ = d.Serve(conn) }).Addr().String()
 }
 

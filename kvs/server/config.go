@@ -24,7 +24,7 @@ import (
 type config struct {
 	wire.Options                 // -node, -codec, -socket-buffer; Limits: -max-frame, -max-batch, -request-timeout, -idle-timeout
 	Listen         string        // -listen, or -port on loopback: host:port
-	Resp           string        // -resp: host:port, or "" for none
+	Gateways       []string      // host:port of each of the program's gateways, or "" for none
 	Server         int           // -server: which server this is, from 0; of Servers
 	Servers        int           // -servers: how many there are; 0 if unknown
 	Engine         string        // -engine
@@ -49,7 +49,7 @@ var aliases = map[string]string{
 }
 
 // parse parses a command line; its errors are node.UsageErrors.
-func parse(args []string, foreign []driver.Row) (config, *node.Flags, error) {
+func parse(args []string, foreign []driver.Row, gateways []Gateway) (config, *node.Flags, error) {
 	c := config{Options: wire.Options{Limits: wire.DefaultLimits()}, MaxMemory: "70%"}
 	var port string
 	flags := node.NewFlags("kvsserver")
@@ -68,7 +68,10 @@ func parse(args []string, foreign []driver.Row) (config, *node.Flags, error) {
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
 	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
 	flags.Common()
-	flags.StringVar(&c.Resp, "resp", "", "`host:port` on which the store is a Redis server too, for redis-cli, redis-benchmark and others; under a launcher the password is the run's token, reads are counted apart, and a write makes the run INVALID")
+	c.Gateways = make([]string, len(gateways))
+	for i, g := range gateways {
+		flags.StringVar(&c.Gateways[i], g.Flag, "", g.Usage)
+	}
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "maximum number of `connections`")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "allow all interfaces, the control interface and public addresses")
 	flags.StringVar((*string)(&c.MaxMemory), "max-memory", string(c.MaxMemory), "`memory` at which the server stops with an error: a share of the machine's or the control group's, or a size such as 12GiB")
@@ -79,7 +82,7 @@ func parse(args []string, foreign []driver.Row) (config, *node.Flags, error) {
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
 	flags.BoolVar(&c.Repeat, "repeat", false, "answer all calls of one size with the bytes of the first reply, for clients with -repeat: the ceiling of the network; never VALID")
 	flags.Main("engine")
-	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.findEngine(flags) }, func() error { return c.validate() })
+	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.findEngine(flags) }, func() error { return c.validate() }, func() error { return c.checkGateways(gateways) })
 	return c, flags, err
 }
 
@@ -181,11 +184,6 @@ func (c config) validate() error {
 	); err != nil {
 		return err
 	}
-	if c.Resp != "" {
-		if err := c.checkAddress("-resp", c.Resp); err != nil {
-			return err
-		}
-	}
 	return c.checkAddress("-listen", c.Listen)
 }
 
@@ -198,7 +196,7 @@ func (c config) newModel() (Model, error) {
 }
 
 // checkAddress returns an error that names the flag unless the server may listen on its
-// address: without -allow-public, on none that strangers can reach.
+// address: without -allow-public, on none that the public can reach.
 func (c config) checkAddress(flag, address string) error {
 	resolved, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	usual := config{Options: wire.Options{Hello: wire.Hello{Node: "server", Codec: wire.Codecs[0]}, Limits: wire.DefaultLimits()}, Listen: "127.0.0.1:8080", Engine: engine.Names[0], Model: "conn", MaxConnections: 4096, MaxMemory: "70%"}
+	usual := config{Options: wire.Options{Hello: wire.Hello{Node: "server", Codec: wire.Codecs[0]}, Limits: wire.DefaultLimits()}, Gateways: []string{""}, Listen: "127.0.0.1:8080", Engine: engine.Names[0], Model: "conn", MaxConnections: 4096, MaxMemory: "70%"}
 	with := func(change func(*config)) config {
 		c := usual
 		change(&c)
@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			if got, _, err := parse(strings.Fields(test.args), nil); err != nil || !reflect.DeepEqual(got, test.want) {
+			if got, _, err := parse(strings.Fields(test.args), nil, beside); err != nil || !reflect.DeepEqual(got, test.want) {
 				t.Errorf("%+v, %v; want %+v", got, err, test.want)
 			}
 		})
@@ -53,8 +53,8 @@ func TestParse(t *testing.T) {
 // Every error is the command line's, one line, and names the flag.
 func TestParseErrors(t *testing.T) {
 	tests := []struct{ args, want string }{
-		{"-resp 0.0.0.0:6379", `-resp "0.0.0.0:6379": every interface`},
-		{"-resp 8.8.8.8:6379", `-resp "8.8.8.8:6379": a public address`},
+		{"-beside 0.0.0.0:6379", `-beside "0.0.0.0:6379": every interface`},
+		{"-beside 8.8.8.8:6379", `-beside "8.8.8.8:6379": a public address`},
 		{"-listen 0.0.0.0:8080", `-listen "0.0.0.0:8080": every interface`},
 		{"-listen :8080", `-listen ":8080": every interface`},
 		{"-listen [::]:8080", `-listen "[::]:8080": every interface`},
@@ -100,7 +100,7 @@ func TestParseErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
-			c, _, err := parse(strings.Fields(test.args), nil)
+			c, _, err := parse(strings.Fields(test.args), nil, beside)
 			var usage node.UsageError
 			if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%+v, error %q; want a usage error with %q", c, err, test.want)
@@ -111,7 +111,7 @@ func TestParseErrors(t *testing.T) {
 
 // Every hint leads to a flag that there is.
 func TestHints(t *testing.T) {
-	_, flags, err := parse(nil, nil)
+	_, flags, err := parse(nil, nil, beside)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestHints(t *testing.T) {
 
 // Every flag has a class, and what names a benchmark is a flag.
 func TestFlagClasses(t *testing.T) {
-	_, flags, err := parse(nil, nil)
+	_, flags, err := parse(nil, nil, beside)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Engines onfile and full have the flags of one on disk.
 func init() {
-	onfile := engine.Row{Name: "onfile", Syncs: []engine.Sync{engine.SyncOS, engine.SyncNone}, Open: func(engine.Options) (kvs.Engine, error) { return engine.NewMutex(), nil }}
+	onfile := engine.Row{Name: "onfile", Lacks: []kvs.Kind{kvs.Scan, kvs.ScanPart}, Syncs: []engine.Sync{engine.SyncOS, engine.SyncNone}, Open: func(engine.Options) (kvs.Engine, error) { return engine.NewMutex(), nil }}
 	filled := onfile
 	filled.Name, filled.Open = "full", func(o engine.Options) (kvs.Engine, error) { return full{engine.NewMutex(), o.Fail}, nil }
 	engine.Link(onfile, filled, engine.Rival("elsewhere", "in another program"))
@@ -33,15 +33,15 @@ func TestParseDisk(t *testing.T) {
 		"-engine onfile -reopen":             "-reopen true: want a -dir",
 		"-engine onfile -inject service=1ms": "-inject service=1ms: want an engine in memory",
 	} {
-		if _, _, err := parse(strings.Fields(args), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := parse(strings.Fields(args), nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}
-	c, flags, err := parse([]string{"-engine", "onfile"}, nil)
+	c, flags, err := parse([]string{"-engine", "onfile"}, nil, nil)
 	if err != nil || c.Sync != engine.SyncOS || flags.Values()["sync"] != "os" {
 		t.Errorf("sync %q, %v; want the engine's first", string(c.Sync), err)
 	}
-	_, flags, err = parse(strings.Fields("-engine elsewhere -sync disk"), nil)
+	_, flags, err = parse(strings.Fields("-engine elsewhere -sync disk"), nil, nil)
 	if err != nil || flags.Rival != "-engine elsewhere" {
 		t.Errorf("a rival's engine: %q, %v", flags.Rival, err)
 	}

@@ -21,7 +21,7 @@ func FuzzArgs(f *testing.F) {
 	f.Add("-listen=[::ffff:8.8.8.8]:1\n-allow-public")
 	f.Add("-port=0\n-codec=gob\n-max-connections=1\n-socket-buffer\n65536")
 	f.Add("-listen=0.0.0.0:80")
-	f.Add("-resp=0.0.0.0:6379")
+	f.Add("-beside=0.0.0.0:6379")
 	f.Fuzz(func(t *testing.T, text string) {
 		args := strings.Split(text, "\n")
 		if text == "" {
@@ -30,7 +30,7 @@ func FuzzArgs(f *testing.F) {
 		if asksForNames(args) {
 			return
 		}
-		c, flags, err := parse(args, nil)
+		c, flags, err := parse(args, nil, beside)
 		if err != nil {
 			var usage node.UsageError
 			if errors.As(err, &usage) && strings.Contains(err.Error(), "\n") {
@@ -38,14 +38,14 @@ func FuzzArgs(f *testing.F) {
 			}
 			return
 		}
-		for _, address := range []string{c.Listen, c.Resp} {
+		for _, address := range append(c.Gateways, c.Listen) {
 			if addr, err := netip.ParseAddrPort(address); err == nil && !c.AllowPublic {
 				if a := addr.Addr().Unmap(); !a.IsLoopback() && !a.IsPrivate() && !a.IsLinkLocalUnicast() {
 					t.Fatalf("%q listens on %s", args, addr)
 				}
 			}
 		}
-		again, _, err := parse(given(flags.FlagSet), nil)
+		again, _, err := parse(given(flags.FlagSet), nil, beside)
 		if err != nil || !reflect.DeepEqual(again, c) {
 			t.Fatalf("%q is %+v, and its values are %+v (%v)", args, c, again, err)
 		}

@@ -276,7 +276,7 @@ func TestHostRefusesFlags(t *testing.T) {
 		"-target test://h:1,h:2 -server 2":           "-server 2: want less than 2",
 		`-target {"driver":"test","run":"a_{prot}"}`: "did you mean {port}?",
 	} {
-		if _, _, err := parse(strings.Fields(args), []driver.Row{storeRow}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := parse(strings.Fields(args), []driver.Row{storeRow}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}

@@ -43,9 +43,9 @@ func (s *server) summarize() error {
 	summary.Total, summary.Seen = s.counts(), Seen(s.service, s.before, s.window)
 	summary.Opening, summary.Closing = s.opening, s.closing
 	summary.Peers = Peers(s.service)
-	if strange := s.service.Strangers(); s.strangers {
-		summary.Strangers = &strange
-		s.node.Logf("applied %d operations of strangers at the RESP door: %s", strange.Ops(), strange.KindText())
+	if counts := s.service.ThirdParties(); s.thirdParty {
+		summary.Strangers = &counts
+		s.node.Logf("applied %d operations of third-party clients at the gateway: %s", counts.Ops(), counts.KindText())
 	}
 	if connections, calls := s.service.Retries(); connections > 0 {
 		summary.Retries = &metrics.Retries{Remembered: calls}

@@ -2,14 +2,12 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"sync"
 
-	"kvlab/extra/door"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
@@ -19,16 +17,17 @@ import (
 	"kvlab/metrics"
 )
 
-// Program returns kvsserver, which hosts the stores of some drivers.
-func Program(foreign []driver.Row) node.Program {
+// Program returns kvsserver, which hosts the stores of some drivers, and serves its own store
+// through some gateways.
+func Program(foreign []driver.Row, gateways ...Gateway) node.Program {
 	return node.Program{
 		Name: "kvsserver", Role: metrics.Server, Protocols: wire.Versions,
 		Parse: func(args []string) (*node.Flags, node.Work, error) {
-			c, flags, err := parse(args, foreign)
+			c, flags, err := parse(args, foreign, gateways)
 			if !c.Target.Own() {
 				return flags, c.host, err
 			}
-			return flags, c.run, err
+			return flags, func(ctx context.Context, n *node.Node, token string) error { return c.run(ctx, n, token, gateways) }, err
 		},
 		Find: func(ctx context.Context, in io.Reader, out io.Writer) error { return find(ctx, foreign, in, out) },
 	}
@@ -46,9 +45,9 @@ type server struct {
 	failed   chan error       // why the engine can store nothing more
 	abandon  chan struct{}    // closed when failed is known
 
-	strangers bool          // clients of the RESP door are
-	peer      sync.Once     // the first connection
-	met       chan struct{} // closed after it
+	thirdParty bool          // a gateway's clients are not the run's
+	peer       sync.Once     // the first connection
+	met        chan struct{} // closed after it
 
 	inWindow       bool
 	before, window *service.Sample // of the operations before and in the window; nil until complete
@@ -57,7 +56,7 @@ type server struct {
 	opening, closing *metrics.Marks // up to the window's ends; nil until then
 }
 
-func (config config) run(ctx context.Context, n *node.Node, token string) (err error) {
+func (config config) run(ctx context.Context, n *node.Node, token string, gateways []Gateway) (err error) {
 	config.Token = token
 	if config.TLS, err = n.TLS(); err != nil {
 		return err
@@ -90,8 +89,11 @@ func (config config) run(ctx context.Context, n *node.Node, token string) (err e
 		return err
 	}
 	listeners := []*listener{l}
-	if config.Resp != "" {
-		l, err := s.listenRESP(row)
+	for i, address := range config.Gateways {
+		if address == "" {
+			continue
+		}
+		l, err := s.listenGateway(gateways[i], address, row)
 		if err != nil {
 			return err
 		}
@@ -179,33 +181,6 @@ func (s *server) listen(address string) (*listener, error) {
 		abandoned: s.abandon,
 		conns:     map[net.Conn]bool{},
 	}, nil
-}
-
-// listenRESP returns a listener for the clients of Redis. Those of a launcher's run are
-// strangers to it.
-func (s *server) listenRESP(row engine.Row) (*listener, error) {
-	l, err := s.listen(s.config.Resp)
-	if err != nil {
-		return nil, err
-	}
-	s.node.Logf("Starting RESP door on %s", l.Addr())
-	if s.config.TLS != nil {
-		l.Listener = tls.NewListener(l.Listener, s.config.TLS)
-	}
-	s.strangers = s.node.Controlled()
-	if s.strangers {
-		l.first = nil
-	}
-	l.foreign = door.New(s.service, door.Options{
-		Password: s.config.Token, Strangers: s.strangers, Limits: s.config.Limits, Engine: row.Name,
-		Check: func(kinds []kvs.Kind) error {
-			if row.NoStore {
-				return fmt.Errorf("-engine %s keeps no keys", row.Name)
-			}
-			return row.CheckKinds(kinds)
-		},
-	}).Serve
-	return l, nil
 }
 
 // serve runs until a stop command, or without a launcher until an interrupt, and reports.

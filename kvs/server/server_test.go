@@ -212,34 +212,6 @@ func TestServerErrors(t *testing.T) {
 	}
 }
 
-// Under a launcher the clients of the RESP door are strangers: they need the token, and
-// are counted apart.
-func TestDoorUnderLauncher(t *testing.T) {
-	port := free(t)
-	s := lead(t, "-node", "node0", "-port", "0", "-engine", "slab", "-resp", "127.0.0.1:"+port)
-	s.next(t, is(node.Ready))
-	conn, err := net.Dial("tcp", "127.0.0.1:"+port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := fmt.Fprint(conn, "GET k\r\nAUTH secret\r\nSET k v\r\nMGET k l\r\nQUIT\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	const want = "-NOAUTH Authentication required.\r\n+OK\r\n+OK\r\n*2\r\n$1\r\nv\r\n$-1\r\n+OK\r\n"
-	if got, err := io.ReadAll(conn); err != nil || string(got) != want {
-		t.Errorf("%q, %v; want %q", got, err, want)
-	}
-	s.command(t, node.Command{Do: node.Stop})
-	summary := s.next(t, func(e node.Event) bool { return e.Record != nil && e.Record.Summary != nil }).Record.Summary
-	strangers := metrics.Counts{Gets: 2, Puts: 1, Hits: 1, Misses: 1, Calls: 1}
-	if summary.Strangers == nil || *summary.Strangers != strangers || summary.Total.Ops() != 0 || len(summary.Peers) != 0 {
-		t.Errorf("strangers %+v, total %+v, peers %+v", summary.Strangers, summary.Total, summary.Peers)
-	}
-	s.next(t, is(node.Done))
-	<-s.exited
-}
-
 // free returns a port that nobody listens on.
 func free(t *testing.T) string {
 	t.Helper()

@@ -35,7 +35,7 @@ func (s *Service) Sessions(peer string) (all []metrics.Sessions) {
 	defer s.mu.Unlock()
 	lanes := maps.Clone(s.lanes)
 	for c := range s.conns {
-		if !c.stranger {
+		if !c.thirdParty {
 			lanes[c.lane()] = lanes[c.lane()].add(c.carried())
 		}
 	}

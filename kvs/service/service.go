@@ -35,7 +35,7 @@ type Service struct {
 	mu       sync.Mutex
 	conns    map[*Conn]bool             // open; guarded by mu
 	closed   map[string]metrics.Counts  // by peer, of closed connections; guarded by mu
-	strange  metrics.Counts             // of strangers' closed connections; guarded by mu
+	strange  metrics.Counts             // of third-party clients' closed connections; guarded by mu
 	lanes    map[lane]carried           // by closed connections; guarded by mu
 	sessions map[sessionKey]*replyCache // guarded by mu
 }
@@ -76,9 +76,9 @@ func (s *Service) Records() int { return s.engine.Len() }
 // Open opens a connection of the named peer.
 func (s *Service) Open(peer string) *Conn { return s.open(&Conn{service: s, peer: peer}) }
 
-// OpenStranger opens a connection of a client that is no peer. Its operations are neither in
+// OpenThirdParty opens a connection of a client that is not the run's. Its operations are neither in
 // Counts nor in a Sample.
-func (s *Service) OpenStranger() *Conn { return s.open(&Conn{service: s, stranger: true}) }
+func (s *Service) OpenThirdParty() *Conn { return s.open(&Conn{service: s, thirdParty: true}) }
 
 func (s *Service) open(c *Conn) *Conn {
 	s.mu.Lock()
@@ -100,20 +100,21 @@ func (s *Service) Counts() map[string]metrics.Counts {
 	defer s.mu.Unlock()
 	peers := maps.Clone(s.closed)
 	for c := range s.conns {
-		if !c.stranger {
+		if !c.thirdParty {
 			peers[c.peer] = peers[c.peer].Add(c.counts())
 		}
 	}
 	return peers
 }
 
-// Strangers returns the number of operations that were applied for strangers so far.
-func (s *Service) Strangers() metrics.Counts {
+// ThirdParties returns the number of operations that were applied for third-party clients
+// so far.
+func (s *Service) ThirdParties() metrics.Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum := s.strange
 	for c := range s.conns {
-		if c.stranger {
+		if c.thirdParty {
 			sum = sum.Add(c.counts())
 		}
 	}
@@ -122,9 +123,9 @@ func (s *Service) Strangers() metrics.Counts {
 
 // Conn executes one connection's calls. It is safe for concurrent use.
 type Conn struct {
-	service  *Service
-	peer     string
-	stranger bool
+	service    *Service
+	peer       string
+	thirdParty bool
 
 	// Lane is the peer's number for the connection, below MaxLanes, and Protocol what both
 	// ends agreed on. They are set before the first call.
@@ -158,7 +159,7 @@ func (c *Conn) Close() {
 	defer s.mu.Unlock()
 	if s.conns[c] {
 		delete(s.conns, c)
-		if c.stranger {
+		if c.thirdParty {
 			s.strange = s.strange.Add(c.counts())
 			return
 		}
@@ -208,7 +209,7 @@ type account struct {
 }
 
 func (c *Conn) begin() account {
-	if c.stranger {
+	if c.thirdParty {
 		return account{conn: c, picker: picker{skip: math.MaxInt}}
 	}
 	return account{conn: c, picker: newPicker(c.service.sample.Load())}

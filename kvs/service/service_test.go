@@ -242,11 +242,11 @@ func TestServiceMalformedBatch(t *testing.T) {
 	}
 }
 
-// Apply is BatchPutGet for operations that are decoded, and a stranger's are counted apart.
+// Apply is BatchPutGet for operations that are decoded, and a third-party client's are counted apart.
 func TestApply(t *testing.T) {
 	random := kvstest.NewRandom(t)
 	encoded, decoded := service.New(engine.NewMutex()), service.New(engine.NewMutex())
-	ours, theirs, stranger := encoded.Open("peer"), decoded.Open("peer"), decoded.OpenStranger()
+	ours, theirs, third := encoded.Open("peer"), decoded.Open("peer"), decoded.OpenThirdParty()
 	var strange metrics.Counts
 	for range 50 {
 		ops := kvstest.RandomOps(random, random.IntN(700), kvs.Scan)
@@ -260,7 +260,7 @@ func TestApply(t *testing.T) {
 			t.Fatal("Apply and BatchPutGet differ")
 		}
 		gets := slices.DeleteFunc(ops, func(op kvs.Op) bool { return op.Kind != kvs.Get })
-		if err := stranger.Apply(gets, &same); err != nil {
+		if err := third.Apply(gets, &same); err != nil {
 			t.Fatal(err)
 		}
 		strange = add(strange, tally(t, gets, &same))
@@ -269,26 +269,26 @@ func TestApply(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for range 2 {
-		if got := decoded.Strangers(); got != strange {
-			t.Errorf("strangers' %+v, want %+v", got, strange)
+		if got := decoded.ThirdParties(); got != strange {
+			t.Errorf("third parties' %+v, want %+v", got, strange)
 		}
-		stranger.Close()
+		third.Close()
 	}
 }
 
-// No stranger's operation is sampled.
-func TestStrangersAreNotSampled(t *testing.T) {
+// No third-party client's operation is sampled.
+func TestThirdPartiesAreNotSampled(t *testing.T) {
 	svc := service.New(engine.NewMutex())
-	stranger := svc.OpenStranger()
+	third := svc.OpenThirdParty()
 	ops := make([]kvs.Op, 10_000)
 	for i := range ops {
 		ops[i] = kvs.Op{Kind: kvs.Put, Key: fmt.Append(nil, i), Value: []byte("value")}
 	}
-	if err := stranger.Apply(ops, new(kvs.Reply)); err != nil {
+	if err := third.Apply(ops, new(kvs.Reply)); err != nil {
 		t.Fatal(err)
 	}
 	sample := svc.Sample()
 	if count, _ := sample.Values(); count != 0 || len(sample.Busiest(1)) != 0 {
-		t.Errorf("%d values and cells %v of a stranger are in the sample", count, sample.Busiest(1))
+		t.Errorf("%d values and cells %v of a third-party client are in the sample", count, sample.Busiest(1))
 	}
 }

@@ -118,7 +118,7 @@ func TestWorkloads(t *testing.T) {
 func TestDoor(t *testing.T) {
 	for _, name := range []string{"workloada", "workloadb", "workloadc", "workloadd", "workloadf"} {
 		t.Run(name, func(t *testing.T) {
-			d := door.New(service.New(engine.NewSyncMap()), door.Options{Limits: wire.DefaultLimits(), Engine: "syncmap", Check: func([]kvs.Kind) error { return nil }})
+			d := door.New(service.New(engine.NewSyncMap()), server.GatewayOptions{Limits: wire.DefaultLimits(), Engine: "syncmap", Check: func([]kvs.Kind) error { return nil }})
 			addr := wiretest.Start(t, func(conn net.Conn) { _ = d.Serve(conn) }).Addr().String()
 			args := []string{"redis", "-P", workload(t, name), "-p", "redis.addr=" + addr, "-p", "dataintegrity=true"}
 			load := measure(t, append([]string{"load"}, args...)...)

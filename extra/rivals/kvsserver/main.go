@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 
+	"kvlab/extra/door"
 	"kvlab/extra/rivals/disk"
 	"kvlab/extra/rivals/etcd"
 	"kvlab/extra/variants/engines"
@@ -19,5 +20,5 @@ func main() {
 	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row}
 	engine.Link(engines.Rows...)
 	engine.Link(disk.Pebble, disk.Badger, disk.BadgerFlin)
-	os.Exit(server.Program(stores).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
