@@ -6,6 +6,7 @@ import (
 
 	"kvlab/extra/door"
 	"kvlab/extra/variants/engines"
+	"kvlab/extra/variants/models"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/lab"
 	"kvlab/kvs/driver/memcached"
@@ -21,5 +22,6 @@ func main() {
 		engine.Rival("pebble", "on disk: CockroachDB's Pebble, an LSM tree"),
 		engine.Rival("badger", "on disk: Dgraph's Badger, an LSM tree, one write batch a call"),
 		engine.Rival("badger-flin", "on disk: Badger as Flin uses it, one transaction an operation"))
+	server.LinkModels(models.Rows...)
 	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -52,7 +52,7 @@ func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
 }
 
 // models are the servers' execution models.
-var models = []string{"conn", "bounded:2", "pool:2", "pool:auto", "hybrid:3,2", "parked"}
+var models = []string{"conn", "pool:2"}
 
 // newStoreWith is newStoreOn with an execution model.
 func newStoreWith(t testing.TB, addr, name, codec string, e kvs.Engine, text string) *store {

@@ -62,7 +62,7 @@ func parse(args []string, foreign []driver.Row, gateways []Gateway) (config, *no
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage())
-	flags.StringVar(&c.Model, "model", models[0].name, "the execution model, which goroutine executes a call: "+cli.Usage(models))
+	flags.StringVar(&c.Model, "model", models[0].Name, "the execution model, which goroutine executes a call: "+cli.Usage(models))
 	c.defineDisk(flags)
 	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
@@ -179,7 +179,7 @@ func (c config) validate() error {
 	if err := cmp.Or(modelErr, faultErr, memoryErr,
 		wire.CheckCodec(c.Codec, wire.Features{}), wire.CheckSocketBuffer(c.SocketBuffer), c.Limits.Validate(),
 		cli.Want(c.Server >= 0 && c.Server < max(c.Servers, 1) && c.Servers >= 0, "-server", fmt.Sprintf("%d -servers %d", c.Server, c.Servers), "-server 0 to -servers minus 1"),
-		cli.Want(!c.Repeat || c.Model == models[0].name, "-repeat -model", c.Model, "-model %s with -repeat", models[0].name),
+		cli.Want(!c.Repeat || c.Model == models[0].Name, "-repeat -model", c.Model, "-model %s with -repeat", models[0].Name),
 		cli.Want(c.MaxConnections >= 1, "-max-connections", c.MaxConnections, "at least 1"),
 	); err != nil {
 		return err

@@ -72,19 +72,15 @@ func TestParseErrors(t *testing.T) {
 		{"-port 70000", `-port "70000"`},
 		{"-listen localhost -port 80", "-listen"},
 		{"-codec json", `-codec "json"`},
-		{"-model poll:4", `-model "poll": want one of conn, bounded, pool, hybrid, parked; did you mean pool?`},
-		{"-model pool:0", "-model pool:0: want pool:N or pool:N,QUEUE, each from 1 to 65536, or pool:auto"},
+		{"-model poll:4", `-model "poll": want one of conn, pool; did you mean pool?`},
+		{"-model pool:0", "-model pool:0: want pool:N or pool:N,QUEUE, each from 1 to 65536"},
 		{"-model pool", "-model pool: want pool:N"},
 		{"-model pool:", "-model pool:: want pool:N"},
 		{"-model pool:4,", "-model pool:4,: want pool:N"},
 		{"-model pool:4,0", "-model pool:4,0: want pool:N"},
 		{"-model pool:4,65537", "-model pool:4,65537: want pool:N"},
-		{"-model bounded:4,8", "-model bounded:4,8: want bounded:N, N from 1 to 65536"},
-		{"-model bounded:all", "-model bounded:all: want bounded:N"},
-		{"-model hybrid:auto", "-model hybrid:auto: want hybrid, or hybrid:N or hybrid:N,QUEUE"},
 		{"-model conn:1", "-model conn:1: want conn"},
-		{"-model parked:", "-model parked:: want parked"},
-		{"-model parked -repeat", "-repeat -model parked: want -model conn with -repeat"},
+		{"-model pool:1 -repeat", "-repeat -model pool:1: want -model conn with -repeat"},
 		{"-max-connections 0", "-max-connections 0"},
 		{"-max-connections many", "-max-connections"},
 		{"-max-memory 12GB", `-max-memory "12GB": want a share of the machine's, 70%, or a size, 12GiB or 500MiB`},
@@ -138,8 +134,8 @@ func TestFlagClasses(t *testing.T) {
 			t.Errorf("-%s has no class", name)
 		}
 	}
-	if models[0].name != metrics.DefaultModel {
-		t.Errorf("the default model is %s, in records %s", models[0].name, metrics.DefaultModel)
+	if models[0].Name != metrics.DefaultModel {
+		t.Errorf("the default model is %s, in records %s", models[0].Name, metrics.DefaultModel)
 	}
 	for _, name := range classes.Main {
 		if flags.Lookup(name) == nil {

@@ -42,13 +42,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if model := os.Getenv(idleVariable); model != "" {
-		if err := serveIdle(model, os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	if len(os.Args) > 1 && os.Args[1] == storeWord {
 		fmt.Fprintln(os.Stderr, runStore(os.Args[2], os.Args[3], os.Args[4], strings.Join(os.Args[6:], "")))
 		os.Exit(1)

@@ -9,38 +9,43 @@ import (
 )
 
 // PerConn is the default model: one goroutine per connection, which executes the calls.
-var PerConn Model = perConn{inline{}}
+var PerConn Model = ConnModel{Inline{}}
 
-// perConn has one goroutine per connection, which waits while its executor executes a
+// ConnModel has one goroutine per connection, which waits while its Executor executes a
 // call.
-type perConn struct{ executor }
+type ConnModel struct{ Executor }
 
-func (perConn) Listener(l net.Listener) net.Listener { return l }
+// Listener returns l.
+func (ConnModel) Listener(l net.Listener) net.Listener { return l }
 
-func (m perConn) serve(_ net.Conn, conn *wire.Conn, ended func(error)) {
-	c := &call{conn: conn}
+// Serve serves a connection until its end.
+func (m ConnModel) Serve(_ net.Conn, conn *wire.Conn, ended func(error)) {
+	c := &Call{Conn: conn}
 	for {
-		if err := c.serve(m.executor); err != nil {
-			end(conn, err, ended)
+		if err := c.Serve(m.Executor); err != nil {
+			ended(err)
 			return
 		}
 	}
 }
 
-// inline executes a call in its connection's goroutine.
-type inline struct{}
+// Inline executes a call in the goroutine that serves its connection.
+type Inline struct{}
 
-func (inline) execute(c *call) { c.execute() }
-func (inline) Stop() string    { return "" }
+// Execute executes a call.
+func (Inline) Execute(c *Call) { c.Execute() }
+
+// Stop does nothing.
+func (Inline) Stop() string { return "" }
 
 // repeating is PerConn for -repeat: calls of one size on a connection have one answer,
 // and the engine executes the first.
-type repeating struct{ inline }
+type repeating struct{ Inline }
 
 func (repeating) Listener(l net.Listener) net.Listener { return l }
 
-func (repeating) serve(socket net.Conn, conn *wire.Conn, ended func(error)) {
-	perConn{firstAnswers{}}.serve(socket, conn, ended)
+func (repeating) Serve(socket net.Conn, conn *wire.Conn, ended func(error)) {
+	ConnModel{firstAnswers{}}.Serve(socket, conn, ended)
 }
 
 // firstAnswers are a connection's first answers, by the size of the call.
@@ -48,13 +53,13 @@ type firstAnswers map[callSize][]byte
 
 type callSize struct{ ops, bytes int }
 
-func (f firstAnswers) execute(c *call) {
+func (f firstAnswers) Execute(c *Call) {
 	of := callSize{c.Batch.Len(), c.Batch.Size()}
 	if body, ok := f[of]; ok {
 		copy(c.Reply.Body(len(body), of.ops, false), body)
 		return
 	}
-	if c.execute(); c.Err == nil {
+	if c.Execute(); c.Err == nil {
 		f[of] = slices.Clone(c.Reply.Frame()[kvs.Headroom:])
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"kvlab/extra/rivals/disk"
 	"kvlab/extra/rivals/etcd"
 	"kvlab/extra/variants/engines"
+	"kvlab/extra/variants/models"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/lab"
 	"kvlab/kvs/driver/memcached"
@@ -20,5 +21,6 @@ func main() {
 	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row}
 	engine.Link(engines.Rows...)
 	engine.Link(disk.Pebble, disk.Badger, disk.BadgerFlin)
+	server.LinkModels(models.Rows...)
 	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -1,4 +1,4 @@
-package server
+package models
 
 import (
 	"net"
@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"kvlab/kvs/server"
 	"kvlab/kvs/wire"
 )
 
@@ -120,7 +121,7 @@ func (s *spot) Close() error {
 	return err
 }
 
-func (p *parked) serve(socket net.Conn, conn *wire.Conn, ended func(error)) {
+func (p *parked) Serve(socket net.Conn, conn *wire.Conn, ended func(error)) {
 	s := socket.(*spot)
 	s.conn, s.ended = conn, ended
 	if !s.park() {
@@ -129,7 +130,7 @@ func (p *parked) serve(socket net.Conn, conn *wire.Conn, ended func(error)) {
 }
 
 // calls are what connections use while they are served.
-var calls = sync.Pool{New: func() any { return new(call) }}
+var calls = sync.Pool{New: func() any { return new(server.Call) }}
 
 // resume serves a connection that was parked.
 func (s *spot) resume() {
@@ -139,15 +140,15 @@ func (s *spot) resume() {
 
 // run serves a connection until it is parked or ends.
 func (s *spot) run() {
-	c := calls.Get().(*call)
-	c.conn = s.conn
+	c := calls.Get().(*server.Call)
+	c.Conn = s.conn
 	for {
-		if err := c.serve(inline{}); err != nil {
-			end(s.conn, err, s.ended) // the reply may be the session's: c is not used again
+		if err := c.Serve(server.Inline{}); err != nil {
+			s.ended(err) // the reply may be the session's: c is not used again
 			return
 		}
 		if s.park() {
-			c.conn = nil
+			c.Conn = nil
 			calls.Put(c)
 			return
 		}

@@ -1,13 +1,12 @@
-package server
+package models
 
 import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -15,39 +14,29 @@ import (
 	"testing"
 
 	"kvlab/kvs"
-	"kvlab/kvs/engine"
-	"kvlab/kvs/service"
+	"kvlab/kvs/server"
+	"kvlab/kvs/server/modeltest"
 	"kvlab/kvs/wire"
 )
 
-// idleVariable makes the test binary a server of the model that it names. It answers
-// every line on standard input with its resident memory in bytes, without garbage.
+// idleVariable makes the test binary a server with its arguments. It answers every line on
+// standard input with its resident memory in bytes, without garbage.
 const idleVariable = "KVLAB_TEST_IDLE"
 
-func serveIdle(text string, in io.Reader, out io.Writer) error {
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	model, err := OpenModel(text)
-	if err != nil {
-		return err
-	}
-	c := serving()
-	c.Limits, c.MaxConnections = wire.DefaultLimits(), 1<<20
-	l := &listener{Listener: model.Listener(socket), config: c, service: service.New(engine.NewMutex()), model: model, conns: map[net.Conn]bool{}}
-	l.logf = func(text string, args ...any) { fmt.Fprintf(os.Stderr, text+"\n", args...) }
-	go l.run(context.Background())
-	fmt.Fprintln(out, l.Addr())
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		debug.FreeOSMemory()
-		resident, err := residentBytes()
-		if err != nil {
-			return err
+func serveIdle(args []string) int {
+	go func() {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			debug.FreeOSMemory()
+			resident, err := residentBytes()
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			fmt.Println("resident", resident)
 		}
-		fmt.Fprintln(out, resident)
-	}
-	return nil
+		os.Exit(0)
+	}()
+	return server.Program(nil).Main(args, strings.NewReader(""), os.Stdout, os.Stderr)
 }
 
 // residentBytes is VmRSS of proc_pid_status(5).
@@ -65,7 +54,7 @@ func residentBytes() (int, error) {
 // 10,000, with -short of 1000, that have made a call and make no other. The kernel's is not
 // in it. With KVLAB_LONG=1 more than 2 KiB of a parked one is an error.
 //
-//	go test -run '^$' -bench IdleConnections -benchtime 1x ./kvs/server
+//	go test -run '^$' -bench IdleConnections -benchtime 1x ./extra/variants/models
 func BenchmarkIdleConnections(b *testing.B) {
 	conns := 10_000
 	if testing.Short() {
@@ -94,8 +83,8 @@ func BenchmarkIdleConnections(b *testing.B) {
 
 // idleBytes is how much resident memory connections add to a server.
 func idleBytes(b *testing.B, model string, conns int) int {
-	server := exec.Command(os.Args[0])
-	server.Env = append(os.Environ(), idleVariable+"="+model)
+	server := exec.Command(os.Args[0], "-model", model, "-engine", "mutex", "-port", "0", "-max-connections", "1048576")
+	server.Env = append(os.Environ(), idleVariable+"=1")
 	server.Stderr = os.Stderr
 	stdin, err := server.StdinPipe()
 	if err != nil {
@@ -111,16 +100,19 @@ func idleBytes(b *testing.B, model string, conns int) int {
 	defer server.Wait()
 	defer stdin.Close()
 	lines := bufio.NewScanner(stdout)
-	next := func() string {
-		if !lines.Scan() {
-			b.Fatalf("the server has left: %v", lines.Err())
+	next := func(form string) string {
+		for want := regexp.MustCompile(form); lines.Scan(); {
+			if found := want.FindStringSubmatch(lines.Text()); found != nil {
+				return found[1]
+			}
 		}
-		return lines.Text()
+		b.Fatalf("the server has left: %v", lines.Err())
+		return ""
 	}
-	addr := next()
+	addr := next(`Starting KVS server on (\S+)`)
 	resident := func() int {
 		fmt.Fprintln(stdin)
-		bytes, err := strconv.Atoi(next())
+		bytes, err := strconv.Atoi(next(`^resident (\d+)`))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -133,7 +125,7 @@ func idleBytes(b *testing.B, model string, conns int) int {
 		}
 	}()
 	connect := func() {
-		o := serving().Options
+		o := modeltest.Options()
 		o.Node = "node1"
 		c, _, err := wire.Dial(context.Background(), addr, o)
 		if err != nil {

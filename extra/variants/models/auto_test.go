@@ -1,4 +1,4 @@
-package server
+package models
 
 import (
 	"testing"
@@ -6,8 +6,8 @@ import (
 )
 
 // simulate applies the sizer to a load of calls that take as long as they take in any
-// number of workers, and returns the workers after each tick. offered is how many calls
-// are under way in a tick.
+// number of workers, and returns the workers after each tick. offered is the number of calls
+// in flight in a tick.
 func simulate(s *sizer, took time.Duration, ticks int, offered func(tick int) int) (workers []int) {
 	for tick := range ticks {
 		under := offered(tick)
@@ -31,7 +31,7 @@ func TestAutoGrows(t *testing.T) {
 		s := &sizer{workers: test.least, least: test.least, most: test.most}
 		workers := simulate(s, 100*time.Microsecond, 30, constant(test.offered))
 		if s.workers != test.want {
-			t.Errorf("%d calls under way: %d workers, want %d; %v", test.offered, s.workers, test.want, workers)
+			t.Errorf("%d calls in flight: %d workers, want %d; %v", test.offered, s.workers, test.want, workers)
 		}
 	}
 }

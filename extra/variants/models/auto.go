@@ -1,4 +1,4 @@
-package server
+package models
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"kvlab/kvs/server"
 )
 
 // autoPool is a pool that changes its number of workers once a tick.
 type autoPool struct {
-	*pool
+	*server.Pool
 	answered atomic.Int64 // calls since the last tick
 	nanos    atomic.Int64 // that they have waited and taken, in sum
 	stopped  chan struct{}
@@ -27,6 +29,7 @@ type autoPool struct {
 const (
 	autoTick   = 100 * time.Millisecond
 	autoMost   = 512              // workers
+	autoQueue  = 4                // calls in the queue, per worker
 	autoRise   = 1.1              // by which the mean time rises in a tick, to count
 	autoRises  = 3                // ticks of it in a row that add workers
 	autoCalm   = 10               // calm ticks in a row that end workers
@@ -37,21 +40,11 @@ const (
 func newAutoPool() *autoPool {
 	least := runtime.GOMAXPROCS(0)
 	p := &autoPool{
-		pool: newPool(least, queuePerWorker*autoMost), stopped: make(chan struct{}),
+		Pool: server.NewPool(least, autoQueue*autoMost), stopped: make(chan struct{}),
 		sizer: sizer{workers: least, least: least, most: autoMost}, fewest: least, most: least,
 	}
 	p.ticking.Go(p.run)
 	return p
-}
-
-// resize starts or ends workers.
-func (p *autoPool) resize(more int) {
-	for range more {
-		p.workers.Go(p.work)
-	}
-	for range -more {
-		p.calls <- nil
-	}
 }
 
 // run sizes the pool until it stops.
@@ -63,19 +56,20 @@ func (p *autoPool) run() {
 		case <-p.stopped:
 			return
 		case <-ticker.C:
-			l := poolLoad{queued: len(p.calls), busy: int(p.busy.Load())}
+			var l poolLoad
+			l.queued, l.busy = p.Load()
 			if answered := p.answered.Swap(0); answered > 0 {
 				l.mean = time.Duration(p.nanos.Swap(0) / answered)
 			}
-			p.resize(p.sizer.tick(l))
+			p.Resize(p.sizer.tick(l))
 			p.fewest, p.most = min(p.fewest, p.sizer.workers), max(p.most, p.sizer.workers)
 		}
 	}
 }
 
-func (p *autoPool) execute(c *call) {
+func (p *autoPool) Execute(c *server.Call) {
 	begun := time.Now()
-	p.pool.execute(c)
+	p.Pool.Execute(c)
 	p.nanos.Add(int64(time.Since(begun)))
 	p.answered.Add(1)
 }
@@ -83,7 +77,7 @@ func (p *autoPool) execute(c *call) {
 func (p *autoPool) Stop() string {
 	close(p.stopped)
 	p.ticking.Wait()
-	p.pool.Stop()
+	p.Pool.Stop()
 	return fmt.Sprintf("-model pool:auto had %d to %d workers, and %d at the end", p.fewest, p.most, p.sizer.workers)
 }
 
