@@ -4,7 +4,7 @@
 // versions:
 // 	protoc-gen-go v1.36.11
 // 	protoc        v3.21.12
-// source: kvs/wire/message/message.proto
+// source: extra/variants/codecs/message/message.proto
 
 package message
 
@@ -36,7 +36,7 @@ type Operation struct {
 
 func (x *Operation) Reset() {
 	*x = Operation{}
-	mi := &file_kvs_wire_message_message_proto_msgTypes[0]
+	mi := &file_extra_variants_codecs_message_message_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -48,7 +48,7 @@ func (x *Operation) String() string {
 func (*Operation) ProtoMessage() {}
 
 func (x *Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_kvs_wire_message_message_proto_msgTypes[0]
+	mi := &file_extra_variants_codecs_message_message_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -61,7 +61,7 @@ func (x *Operation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Operation.ProtoReflect.Descriptor instead.
 func (*Operation) Descriptor() ([]byte, []int) {
-	return file_kvs_wire_message_message_proto_rawDescGZIP(), []int{0}
+	return file_extra_variants_codecs_message_message_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Operation) GetKey() []byte {
@@ -95,7 +95,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_kvs_wire_message_message_proto_msgTypes[1]
+	mi := &file_extra_variants_codecs_message_message_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -107,7 +107,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_kvs_wire_message_message_proto_msgTypes[1]
+	mi := &file_extra_variants_codecs_message_message_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -120,7 +120,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_kvs_wire_message_message_proto_rawDescGZIP(), []int{1}
+	return file_extra_variants_codecs_message_message_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Batch) GetOps() []*Operation {
@@ -142,7 +142,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_kvs_wire_message_message_proto_msgTypes[2]
+	mi := &file_extra_variants_codecs_message_message_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -154,7 +154,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_kvs_wire_message_message_proto_msgTypes[2]
+	mi := &file_extra_variants_codecs_message_message_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -167,7 +167,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_kvs_wire_message_message_proto_rawDescGZIP(), []int{2}
+	return file_extra_variants_codecs_message_message_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Result) GetValue() []byte {
@@ -201,7 +201,7 @@ type Reply struct {
 
 func (x *Reply) Reset() {
 	*x = Reply{}
-	mi := &file_kvs_wire_message_message_proto_msgTypes[3]
+	mi := &file_extra_variants_codecs_message_message_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -213,7 +213,7 @@ func (x *Reply) String() string {
 func (*Reply) ProtoMessage() {}
 
 func (x *Reply) ProtoReflect() protoreflect.Message {
-	mi := &file_kvs_wire_message_message_proto_msgTypes[3]
+	mi := &file_extra_variants_codecs_message_message_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -226,7 +226,7 @@ func (x *Reply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reply.ProtoReflect.Descriptor instead.
 func (*Reply) Descriptor() ([]byte, []int) {
-	return file_kvs_wire_message_message_proto_rawDescGZIP(), []int{3}
+	return file_extra_variants_codecs_message_message_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Reply) GetResults() []*Result {
@@ -236,11 +236,11 @@ func (x *Reply) GetResults() []*Result {
 	return nil
 }
 
-var File_kvs_wire_message_message_proto protoreflect.FileDescriptor
+var File_extra_variants_codecs_message_message_proto protoreflect.FileDescriptor
 
-const file_kvs_wire_message_message_proto_rawDesc = "" +
+const file_extra_variants_codecs_message_message_proto_rawDesc = "" +
 	"\n" +
-	"\x1ekvs/wire/message/message.proto\x12\x05kvlab\"G\n" +
+	"+extra/variants/codecs/message/message.proto\x12\x05kvlab\"G\n" +
 	"\tOperation\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\fR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value\x12\x12\n" +
@@ -252,28 +252,28 @@ const file_kvs_wire_message_message_proto_rawDesc = "" +
 	"\x05found\x18\x02 \x01(\bR\x05found\x12\x12\n" +
 	"\x04read\x18\x03 \x01(\bR\x04read\"0\n" +
 	"\x05Reply\x12'\n" +
-	"\aresults\x18\x01 \x03(\v2\r.kvlab.ResultR\aresultsB\x18Z\x16kvlab/kvs/wire/messageb\x06proto3"
+	"\aresults\x18\x01 \x03(\v2\r.kvlab.ResultR\aresultsB%Z#kvlab/extra/variants/codecs/messageb\x06proto3"
 
 var (
-	file_kvs_wire_message_message_proto_rawDescOnce sync.Once
-	file_kvs_wire_message_message_proto_rawDescData []byte
+	file_extra_variants_codecs_message_message_proto_rawDescOnce sync.Once
+	file_extra_variants_codecs_message_message_proto_rawDescData []byte
 )
 
-func file_kvs_wire_message_message_proto_rawDescGZIP() []byte {
-	file_kvs_wire_message_message_proto_rawDescOnce.Do(func() {
-		file_kvs_wire_message_message_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_kvs_wire_message_message_proto_rawDesc), len(file_kvs_wire_message_message_proto_rawDesc)))
+func file_extra_variants_codecs_message_message_proto_rawDescGZIP() []byte {
+	file_extra_variants_codecs_message_message_proto_rawDescOnce.Do(func() {
+		file_extra_variants_codecs_message_message_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_extra_variants_codecs_message_message_proto_rawDesc), len(file_extra_variants_codecs_message_message_proto_rawDesc)))
 	})
-	return file_kvs_wire_message_message_proto_rawDescData
+	return file_extra_variants_codecs_message_message_proto_rawDescData
 }
 
-var file_kvs_wire_message_message_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
-var file_kvs_wire_message_message_proto_goTypes = []any{
+var file_extra_variants_codecs_message_message_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_extra_variants_codecs_message_message_proto_goTypes = []any{
 	(*Operation)(nil), // 0: kvlab.Operation
 	(*Batch)(nil),     // 1: kvlab.Batch
 	(*Result)(nil),    // 2: kvlab.Result
 	(*Reply)(nil),     // 3: kvlab.Reply
 }
-var file_kvs_wire_message_message_proto_depIdxs = []int32{
+var file_extra_variants_codecs_message_message_proto_depIdxs = []int32{
 	0, // 0: kvlab.Batch.ops:type_name -> kvlab.Operation
 	2, // 1: kvlab.Reply.results:type_name -> kvlab.Result
 	2, // [2:2] is the sub-list for method output_type
@@ -283,26 +283,26 @@ var file_kvs_wire_message_message_proto_depIdxs = []int32{
 	0, // [0:2] is the sub-list for field type_name
 }
 
-func init() { file_kvs_wire_message_message_proto_init() }
-func file_kvs_wire_message_message_proto_init() {
-	if File_kvs_wire_message_message_proto != nil {
+func init() { file_extra_variants_codecs_message_message_proto_init() }
+func file_extra_variants_codecs_message_message_proto_init() {
+	if File_extra_variants_codecs_message_message_proto != nil {
 		return
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kvs_wire_message_message_proto_rawDesc), len(file_kvs_wire_message_message_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_extra_variants_codecs_message_message_proto_rawDesc), len(file_extra_variants_codecs_message_message_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_kvs_wire_message_message_proto_goTypes,
-		DependencyIndexes: file_kvs_wire_message_message_proto_depIdxs,
-		MessageInfos:      file_kvs_wire_message_message_proto_msgTypes,
+		GoTypes:           file_extra_variants_codecs_message_message_proto_goTypes,
+		DependencyIndexes: file_extra_variants_codecs_message_message_proto_depIdxs,
+		MessageInfos:      file_extra_variants_codecs_message_message_proto_msgTypes,
 	}.Build()
-	File_kvs_wire_message_message_proto = out.File
-	file_kvs_wire_message_message_proto_goTypes = nil
-	file_kvs_wire_message_message_proto_depIdxs = nil
+	File_extra_variants_codecs_message_message_proto = out.File
+	file_extra_variants_codecs_message_message_proto_goTypes = nil
+	file_extra_variants_codecs_message_message_proto_depIdxs = nil
 }
