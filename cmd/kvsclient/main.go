@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 
+	"kvlab/extra/variants/codecs"
 	"kvlab/extra/variants/engines"
 	"kvlab/extra/variants/routers"
 	"kvlab/kvs/client"
@@ -14,10 +15,12 @@ import (
 	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/route"
+	"kvlab/kvs/wire"
 )
 
 func main() {
 	engine.Link(engines.Rows...)
+	wire.Link(codecs.Rows...)
 	route.Link(routers.Rows...)
 	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

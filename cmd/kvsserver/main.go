@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"kvlab/extra/door"
+	"kvlab/extra/variants/codecs"
 	"kvlab/extra/variants/engines"
 	"kvlab/extra/variants/models"
 	"kvlab/kvs/driver"
@@ -13,6 +14,7 @@ import (
 	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
+	"kvlab/kvs/wire"
 )
 
 func main() {
@@ -22,6 +24,7 @@ func main() {
 		engine.Rival("pebble", "on disk: CockroachDB's Pebble, an LSM tree"),
 		engine.Rival("badger", "on disk: Dgraph's Badger, an LSM tree, one write batch a call"),
 		engine.Rival("badger-flin", "on disk: Badger as Flin uses it, one transaction an operation"))
+	wire.Link(codecs.Rows...)
 	server.LinkModels(models.Rows...)
 	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -111,7 +111,7 @@ func TestParseErrors(t *testing.T) {
 		{"-cache 1KiB", "-cache 1KiB: want at least 1280 bytes, for 8 values of 128 bytes"},
 		{"-cache 1MiB -value-size 24-1048576", "-cache 1MiB: want at least 8388864 bytes, for 8 values of 1048576 bytes"},
 		{"-cache all -codec gob", "-cache: -codec gob does not support it"},
-		{"-cache all -codec protobuf", "-cache: -codec protobuf does not support it"},
+		{"-cache all -codec gob", "-cache: -codec gob does not support it"},
 		{"-cache all -transport inproc", "-cache: -transport inproc sends no bytes that it could save"},
 		{"-cache all -repeat", "-repeat true: want neither -batch auto nor -rate nor -cache with it"},
 		{"-call-timeout 0", "-call-timeout 0s: want more than 0 seconds"},

@@ -110,11 +110,11 @@ func (c *Conn) Reply(r *Request) error {
 	return nil
 }
 
-// Rest gives the connection's buffers back, and reports true, if they hold no byte of a
-// next request. The connection then waits for its socket to be readable; Wake precedes any
-// other use. Under TLS a part of a record, which is no request yet, stays in the
+// ReleaseBuffers frees the connection's buffers, and reports true, if they hold no byte of a
+// next request. The caller then waits until the socket is readable, and calls AcquireBuffers
+// before any other use. Under TLS a part of a record, which is no request yet, stays in the
 // connection.
-func (c *Conn) Rest() bool {
+func (c *Conn) ReleaseBuffers() bool {
 	if secure, ok := c.conn.(tlsConn); ok && c.codec.empty() {
 		// A read that may not wait decrypts the records that have arrived.
 		_ = secure.SetReadDeadline(time.Unix(1, 0))
@@ -127,12 +127,12 @@ func (c *Conn) Rest() bool {
 	if !c.codec.empty() {
 		return false
 	}
-	c.codec.rest()
+	c.codec.releaseBuffers()
 	return true
 }
 
-// Wake takes buffers again after Rest.
-func (c *Conn) Wake() { c.codec.wake() }
+// AcquireBuffers follows ReleaseBuffers.
+func (c *Conn) AcquireBuffers() { c.codec.acquireBuffers() }
 
 // cause returns why err ended the connection.
 func (c *Conn) cause(err error) error {

@@ -107,7 +107,7 @@ var opened = time.Now()
 
 func newBinaryServer(conn net.Conn, features Features, limits Limits) serverCodec {
 	c := &binaryServer{binaryConn: binaryConn{conn: conn, crc: features.CRC}, limits: limits}
-	c.wake()
+	c.acquireBuffers()
 	return c
 }
 
@@ -180,20 +180,20 @@ func (c *binaryServer) send(h header, frame []byte) error {
 
 func (c *binaryServer) empty() bool { return c.in.Buffered() == 0 }
 
-// resting are the buffers that connections at rest have given back.
-var resting = struct{ in, out sync.Pool }{
+// idle are the buffers that connections have released.
+var idle = struct{ in, out sync.Pool }{
 	in:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readAhead) }},
 	out: sync.Pool{New: func() any { return bufio.NewWriterSize(nil, MaxGroup) }},
 }
 
-func (c *binaryServer) rest() {
-	resting.in.Put(c.in)
-	resting.out.Put(c.out)
+func (c *binaryServer) releaseBuffers() {
+	idle.in.Put(c.in)
+	idle.out.Put(c.out)
 	c.in, c.out = nil, nil
 }
 
-func (c *binaryServer) wake() {
-	c.in, c.out = resting.in.Get().(*bufio.Reader), resting.out.Get().(*bufio.Writer)
+func (c *binaryServer) acquireBuffers() {
+	c.in, c.out = idle.in.Get().(*bufio.Reader), idle.out.Get().(*bufio.Writer)
 	c.in.Reset(c.conn)
 	c.out.Reset(c.conn)
 }

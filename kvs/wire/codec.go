@@ -11,9 +11,8 @@ import (
 	"kvlab/kvs"
 )
 
-// codec encodes calls and replies on a connection. A new codec is a file and a row
-// of codecs.
-type codec struct {
+// Codec describes how calls and replies are encoded on a connection.
+type Codec struct {
 	name     string
 	client   func(net.Conn, Features) rpc.ClientCodec
 	server   func(net.Conn, Features, Limits) serverCodec
@@ -21,12 +20,12 @@ type codec struct {
 }
 
 // Label returns the name, which says enough.
-func (c codec) Label() (name, description string) { return c.name, "" }
+func (c Codec) Label() (name, description string) { return c.name, "" }
 
-var codecs = []codec{
+// codecs are the codecs that a program knows, the default first.
+var codecs = []Codec{
 	{"binary", newBinaryClient, newBinaryServer, Features{Dedup: true, CRC: true, Retry: true, Cache: true}},
-	{"gob", clientOf(newGobStream), serverOf(newGobStream), Features{}},
-	{"protobuf", clientOf(newProtobuf), serverOf(newProtobuf), Features{}},
+	MessageCodec("gob", newGobStream),
 }
 
 // Features are optional parts of the protocol that not every codec supports. The
@@ -41,8 +40,14 @@ type Features struct {
 // Codecs are the codecs' names, the default first.
 var Codecs = cli.Names(codecs)
 
+// Link adds codecs to those that the program knows. A main calls it before anything else.
+func Link(more ...Codec) {
+	codecs = append(codecs, more...)
+	Codecs = cli.Names(codecs)
+}
+
 // codecNamed returns the row of codecs with a name that CheckCodec accepts.
-func codecNamed(name string) codec {
+func codecNamed(name string) Codec {
 	c, _ := cli.Find("-codec", name, codecs)
 	return c
 }
@@ -76,11 +81,11 @@ type serverCodec interface {
 	// write sends the request's reply, or its Err if that is not nil.
 	write(*Request) error
 
-	// empty reports whether no byte of another request is buffered. rest then gives the
-	// buffers back, and wake takes others before any other use.
+	// empty reports whether no byte of another request is buffered. Then releaseBuffers may
+	// be called, and acquireBuffers before any other use.
 	empty() bool
-	rest()
-	wake()
+	releaseBuffers()
+	acquireBuffers()
 
 	Close() error
 }

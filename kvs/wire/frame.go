@@ -1,10 +1,8 @@
 // Package wire carries batches and replies over a connection: the handshake that
-// opens it, and a codec, binary (the default), gob or protobuf (what the labs measured).
+// opens it, and a codec: binary (the default), gob, or one that a main links.
 //
 //	Dial    a client's connection: Send and Wait, over net/rpc
 //	Accept  a server's connection: Next and Reply
-//
-// A codec is a file and a row of codecs.
 package wire
 
 import (

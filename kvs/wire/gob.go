@@ -62,9 +62,9 @@ func (s *gobStream) decode(body []byte, message any) error {
 	return nil
 }
 
-func (s *gobStream) encodeBatch(batch *kvs.Batch) ([]byte, error) {
+func (s *gobStream) EncodeBatch(batch *kvs.Batch) ([]byte, error) {
 	out := gobBatch{Ops: make([]gobOp, 0, batch.Len())}
-	if err := eachOp(batch, func(op kvs.Op) {
+	if err := EachOp(batch, func(op kvs.Op) {
 		out.Ops = append(out.Ops, gobOp{Key: string(op.Key), Value: string(op.Value), Kind: uint8(op.Kind)})
 	}); err != nil {
 		return nil, err
@@ -72,24 +72,24 @@ func (s *gobStream) encodeBatch(batch *kvs.Batch) ([]byte, error) {
 	return s.frame(out)
 }
 
-func (s *gobStream) decodeBatch(message []byte, batch *kvs.Batch) error {
+func (s *gobStream) DecodeBatch(message []byte, batch *kvs.Batch) error {
 	var in gobBatch
 	if err := s.decode(message, &in); err != nil {
 		return err
 	}
-	if err := checkAnnounced("batch", "operations", len(in.Ops), batch.Len()); err != nil {
+	if err := CheckAnnounced("batch", "operations", len(in.Ops), batch.Len()); err != nil {
 		return err
 	}
 	batch.Reset() // gob has copied the operations
 	for i, op := range in.Ops {
-		if err := appendOp(batch, i, uint32(op.Kind), []byte(op.Key), []byte(op.Value)); err != nil {
+		if err := AppendOp(batch, i, uint32(op.Kind), []byte(op.Key), []byte(op.Value)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *gobStream) encodeReply(reply *kvs.Reply) ([]byte, error) {
+func (s *gobStream) EncodeReply(reply *kvs.Reply) ([]byte, error) {
 	out := gobReply{Results: make([]gobResult, reply.Len())}
 	results := reply.Results()
 	for i := range out.Results {
@@ -102,7 +102,7 @@ func (s *gobStream) encodeReply(reply *kvs.Reply) ([]byte, error) {
 	return s.frame(out)
 }
 
-func (s *gobStream) decodeReply(message []byte, reply *kvs.Reply) error {
+func (s *gobStream) DecodeReply(message []byte, reply *kvs.Reply) error {
 	var in gobReply
 	if err := s.decode(message, &in); err != nil {
 		return err
@@ -110,10 +110,10 @@ func (s *gobStream) decodeReply(message []byte, reply *kvs.Reply) error {
 	reply.Reset()
 	for i := range in.Results {
 		result := &in.Results[i]
-		appendResult(reply, []byte(result.Value), result.Found, result.Read)
+		AppendResult(reply, []byte(result.Value), result.Found, result.Read)
 	}
 	return nil
 }
 
-// rest keeps what gob knows of the connection's types.
-func (s *gobStream) rest() { s.in, s.out = bytes.Reader{}, bytes.Buffer{} }
+// Release keeps what gob knows of the connection's types.
+func (s *gobStream) Release() { s.in, s.out = bytes.Reader{}, bytes.Buffer{} }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -77,12 +76,12 @@ func heapBytes() uint64 {
 // No connection costs the server more than two of the largest frames and 64 MiB,
 // whatever comes on it: each of the fuzz targets' seeds, and the largest frames that
 // are no batch, or are one that wants the most. Of gob it is eight of the largest
-// messages, of protobuf five: a batch and a reply exist as a message, as structs and encoded.
+// messages: a batch and a reply exist as a message, as structs and encoded.
 func TestMemoryOfABadConnection(t *testing.T) {
 	t.Parallel()
 	// Without one collection a frame each way would leave 30 MiB more than its bound.
 	const uncollected = 48 << 20
-	allowed := map[string]int64{"binary": 2*kvs.MaxBody + 64<<20 + uncollected, "gob": 8*kvs.MaxBody + uncollected, "protobuf": 5*kvs.MaxBody + uncollected}
+	allowed := map[string]int64{"binary": 2*kvs.MaxBody + 64<<20 + uncollected, "gob": 8*kvs.MaxBody + uncollected}
 	for _, test := range []struct {
 		name, codec string
 		crc         bool
@@ -98,11 +97,6 @@ func TestMemoryOfABadConnection(t *testing.T) {
 		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, 1, 4000)}},
 		{"the largest frames both ways", "gob", false, [][]byte{greedyGob(t, 62, 62)}},
 		{"the most operations", "gob", false, [][]byte{greedyGob(t, 0, 1<<20)}},
-		{"protobuf seeds", "protobuf", false, protobufFrames()},
-		{"the same value 4000 times", "protobuf", false, [][]byte{greedyProtobuf(1, 4000)}},
-		{"the largest frames both ways", "protobuf", false, [][]byte{greedyProtobuf(62, 62)}},
-		{"the most operations", "protobuf", false, [][]byte{greedyProtobuf(0, 1<<20)}},
-		{"empty operations", "protobuf", false, [][]byte{sealed(bytes.Repeat([]byte{0x0a, 0}, kvs.MaxBody/2), 1, 1<<20, false)}},
 	} {
 		t.Run(test.codec+" "+test.name, func(t *testing.T) {
 			lines, addr, before := serveApart(t, test.codec)
@@ -182,26 +176,6 @@ func greedyGob(t *testing.T, puts, gets int) []byte {
 		}
 	}
 	return sealed(gobMessage(t, batch), 1, uint32(puts+gets), false)
-}
-
-// protobufFrames are the seeds of FuzzProtobuf in frames.
-func protobufFrames() (texts [][]byte) {
-	for _, seed := range protobufSeeds() {
-		texts = append(texts, sealed(seed, 1, 2, false))
-	}
-	return texts
-}
-
-func greedyProtobuf(puts, gets int) []byte {
-	var text []byte
-	value := make([]byte, kvs.MaxValueLen)
-	for range puts {
-		text = append(text, protobufOp(uint64(kvs.Put), "key", string(value))...)
-	}
-	for range gets {
-		text = append(text, protobufOp(uint64(kvs.Get), "key", "")...)
-	}
-	return sealed(text, 1, uint32(puts+gets), false)
 }
 
 // serveApart starts a server in a separate process. It returns its lines, its

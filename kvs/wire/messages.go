@@ -8,36 +8,46 @@ import (
 	"kvlab/kvs"
 )
 
-// messages encodes batches and replies as messages of a library, for one end of a
-// connection. A message is the body of a frame, which bounds its length.
-type messages interface {
-	// encodeBatch returns the headroom and a batch's message, until the next call.
-	encodeBatch(*kvs.Batch) (frame []byte, err error)
-	encodeReply(*kvs.Reply) (frame []byte, err error)
+// Messages encodes batches and replies as messages of a library, for one end of a
+// connection. A message is the body of a frame, which bounds its length. It belongs to one
+// goroutine.
+type Messages interface {
+	// EncodeBatch returns kvs.Headroom bytes and a batch's message. They are valid until the
+	// next call.
+	EncodeBatch(*kvs.Batch) (frame []byte, err error)
+	EncodeReply(*kvs.Reply) (frame []byte, err error)
 
-	// decodeBatch replaces a batch by that in a message, which is in the batch's memory.
+	// DecodeBatch replaces a batch by that in a message, which is in the batch's memory.
 	// The batch's length is what the frame's header announced.
-	decodeBatch(message []byte, batch *kvs.Batch) error
-	decodeReply(message []byte, reply *kvs.Reply) error
+	DecodeBatch(message []byte, batch *kvs.Batch) error
+	DecodeReply(message []byte, reply *kvs.Reply) error
 
-	rest() // releases memory until the next message
+	Release() // frees memory until the next message
+}
+
+// MessageCodec returns a codec of messages, which has none of the Features. open returns
+// the messages of a connection.
+func MessageCodec[M Messages](name string, open func() M) Codec {
+	return Codec{
+		name: name,
+		client: func(conn net.Conn, _ Features) rpc.ClientCodec {
+			return &messageClient{binaryClient{newBinaryConn(conn, false)}, open()}
+		},
+		server: func(conn net.Conn, features Features, limits Limits) serverCodec {
+			return messageServer{newBinaryServer(conn, features, limits).(*binaryServer), open()}
+		},
+	}
 }
 
 // messageClient is the client's end.
 type messageClient struct {
 	binaryClient
-	messages
-}
-
-func clientOf[M messages](open func() M) func(net.Conn, Features) rpc.ClientCodec {
-	return func(conn net.Conn, _ Features) rpc.ClientCodec {
-		return &messageClient{binaryClient{newBinaryConn(conn, false)}, open()}
-	}
+	Messages
 }
 
 func (c *messageClient) WriteRequest(r *rpc.Request, body any) error {
 	batch := body.(*kvs.Batch)
-	frame, err := c.encodeBatch(batch)
+	frame, err := c.EncodeBatch(batch)
 	if err != nil {
 		return err
 	}
@@ -49,39 +59,33 @@ func (c *messageClient) ReadResponseBody(body any) error {
 		return err
 	}
 	reply := body.(*kvs.Reply)
-	return c.decodeReply(reply.Frame()[headerLen:], reply)
+	return c.DecodeReply(reply.Frame()[headerLen:], reply)
 }
 
 // messageServer is the server's end.
 type messageServer struct {
 	*binaryServer
-	messages
-}
-
-func serverOf[M messages](open func() M) func(net.Conn, Features, Limits) serverCodec {
-	return func(conn net.Conn, features Features, limits Limits) serverCodec {
-		return messageServer{newBinaryServer(conn, features, limits).(*binaryServer), open()}
-	}
+	Messages
 }
 
 func (s messageServer) read(r *Request) error {
 	if err := s.binaryServer.read(r); err != nil {
 		return err
 	}
-	r.Err = s.decodeBatch(r.Batch.Frame()[headerLen:], &r.Batch)
+	r.Err = s.DecodeBatch(r.Batch.Frame()[headerLen:], &r.Batch)
 	return r.Err
 }
 
-func (s messageServer) rest() {
-	s.messages.rest()
-	s.binaryServer.rest()
+func (s messageServer) releaseBuffers() {
+	s.Release()
+	s.binaryServer.releaseBuffers()
 }
 
 func (s messageServer) write(r *Request) error {
 	if r.Err != nil {
 		return s.binaryServer.write(r)
 	}
-	frame, err := s.encodeReply(&r.Reply)
+	frame, err := s.EncodeReply(&r.Reply)
 	if err != nil {
 		return err
 	}
@@ -89,7 +93,7 @@ func (s messageServer) write(r *Request) error {
 }
 
 // eachOp calls add for each operation of a batch, in order.
-func eachOp(batch *kvs.Batch, add func(kvs.Op)) error {
+func EachOp(batch *kvs.Batch, add func(kvs.Op)) error {
 	var ops [256]kvs.Op
 	for cursor := batch.Ops(); ; {
 		n, err := cursor.Next(ops[:])
@@ -107,7 +111,7 @@ func eachOp(batch *kvs.Batch, add func(kvs.Op)) error {
 
 // checkAnnounced returns an error unless a message holds as many entries as its frame's
 // header announced.
-func checkAnnounced(what, entries string, n, announced int) error {
+func CheckAnnounced(what, entries string, n, announced int) error {
 	if n != announced {
 		return fmt.Errorf("%w %s: %d %s in a frame of %d", kvs.ErrMalformed, what, n, entries, announced)
 	}
@@ -115,7 +119,7 @@ func checkAnnounced(what, entries string, n, announced int) error {
 }
 
 // appendOp appends operation i of a message to a batch.
-func appendOp(batch *kvs.Batch, i int, kind uint32, key, value []byte) error {
+func AppendOp(batch *kvs.Batch, i int, kind uint32, key, value []byte) error {
 	if len(key) > kvs.MaxKeyLen || len(value) > kvs.MaxValueLen {
 		return fmt.Errorf("%w batch: operation %d has a key of %d and a value of %d bytes", kvs.ErrMalformed, i, len(key), len(value))
 	}
@@ -133,7 +137,7 @@ func appendOp(batch *kvs.Batch, i int, kind uint32, key, value []byte) error {
 }
 
 // appendResult appends a message's result to a reply.
-func appendResult(reply *kvs.Reply, value []byte, found, read bool) {
+func AppendResult(reply *kvs.Reply, value []byte, found, read bool) {
 	switch {
 	case found:
 		reply.Found(value)

@@ -20,13 +20,13 @@ func (s slow) Apply(ops []kvs.Op, reply *kvs.Reply) {
 }
 
 // A reply says how long the server took for it, no longer than the client
-// waited; those of gob and protobuf do not.
+// waited; those of gob do not.
 func TestReplyTellsServerTime(t *testing.T) {
 	const takes = 5 * time.Millisecond
 	for _, test := range []struct {
 		options Options
 		tells   bool
-	}{{binaryOptions, true}, {gobOptions, false}, {protobufOptions, false}} {
+	}{{binaryOptions, true}, {gobOptions, false}} {
 		s := startServer(t, test.options, slow{engine.NewMutex(), takes})
 		client := s.dial(t, test.options)
 		var batch kvs.Batch

@@ -7,6 +7,7 @@ import (
 	"kvlab/extra/door"
 	"kvlab/extra/rivals/disk"
 	"kvlab/extra/rivals/etcd"
+	"kvlab/extra/variants/codecs"
 	"kvlab/extra/variants/engines"
 	"kvlab/extra/variants/models"
 	"kvlab/kvs/driver"
@@ -15,12 +16,14 @@ import (
 	"kvlab/kvs/driver/redis"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/server"
+	"kvlab/kvs/wire"
 )
 
 func main() {
 	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row}
 	engine.Link(engines.Rows...)
 	engine.Link(disk.Pebble, disk.Badger, disk.BadgerFlin)
+	wire.Link(codecs.Rows...)
 	server.LinkModels(models.Rows...)
 	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -1,4 +1,5 @@
-package wire
+// Package codecs holds codecs that studies compare with those of kvs/wire.
+package codecs
 
 import (
 	"fmt"
@@ -6,21 +7,26 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	pb "kvlab/extra/variants/codecs/message"
 	"kvlab/kvs"
-	pb "kvlab/kvs/wire/message"
+	"kvlab/kvs/wire"
 )
 
-// protobuf encodes the messages of kvs/wire/message by protobuf's generated code, as in a
+// Rows are the codecs.
+var Rows = []wire.Codec{wire.MessageCodec("protobuf", newProtobuf)}
+
+// protobuf encodes the messages of package message by protobuf's generated code, as in a
 // lab's server. A decoded batch may take about 50 times the memory of its message, if its
 // operations are empty; therefore they are counted first.
 type protobuf struct{ out []byte } // the headroom, and the last message
 
 func newProtobuf() *protobuf { return new(protobuf) }
 
-func (p *protobuf) rest() { p.out = nil }
+// Release frees the last message.
+func (p *protobuf) Release() { p.out = nil }
 
 func (p *protobuf) encode(m proto.Message) (frame []byte, err error) {
-	var headroom [headerLen]byte
+	var headroom [kvs.Headroom]byte
 	p.out, err = proto.MarshalOptions{}.MarshalAppend(append(p.out[:0], headroom[:]...), m)
 	return p.out, err
 }
@@ -38,7 +44,7 @@ func (p *protobuf) decode(what, entries string, text []byte, announced int, m pr
 		}
 		rest = rest[n:]
 	}
-	if err := checkAnnounced(what, entries, listed, announced); err != nil {
+	if err := wire.CheckAnnounced(what, entries, listed, announced); err != nil {
 		return err
 	}
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, m); err != nil {
@@ -47,10 +53,10 @@ func (p *protobuf) decode(what, entries string, text []byte, announced int, m pr
 	return nil
 }
 
-func (p *protobuf) encodeBatch(batch *kvs.Batch) ([]byte, error) {
+func (p *protobuf) EncodeBatch(batch *kvs.Batch) ([]byte, error) {
 	ops := make([]pb.Operation, batch.Len())
 	out := pb.Batch{Ops: make([]*pb.Operation, 0, len(ops))}
-	if err := eachOp(batch, func(op kvs.Op) {
+	if err := wire.EachOp(batch, func(op kvs.Op) {
 		o := &ops[len(out.Ops)]
 		o.Key, o.Value, o.Kind = op.Key, op.Value, uint32(op.Kind)
 		out.Ops = append(out.Ops, o)
@@ -60,21 +66,21 @@ func (p *protobuf) encodeBatch(batch *kvs.Batch) ([]byte, error) {
 	return p.encode(&out)
 }
 
-func (p *protobuf) decodeBatch(text []byte, batch *kvs.Batch) error {
+func (p *protobuf) DecodeBatch(text []byte, batch *kvs.Batch) error {
 	var in pb.Batch
 	if err := p.decode("batch", "operations", text, batch.Len(), &in); err != nil {
 		return err
 	}
 	batch.Reset() // protobuf has copied the operations
 	for i, op := range in.Ops {
-		if err := appendOp(batch, i, op.Kind, op.Key, op.Value); err != nil {
+		if err := wire.AppendOp(batch, i, op.Kind, op.Key, op.Value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *protobuf) encodeReply(reply *kvs.Reply) ([]byte, error) {
+func (p *protobuf) EncodeReply(reply *kvs.Reply) ([]byte, error) {
 	entries := make([]pb.Result, reply.Len())
 	out := pb.Reply{Results: make([]*pb.Result, len(entries))}
 	results := reply.Results()
@@ -90,14 +96,14 @@ func (p *protobuf) encodeReply(reply *kvs.Reply) ([]byte, error) {
 	return p.encode(&out)
 }
 
-func (p *protobuf) decodeReply(text []byte, reply *kvs.Reply) error {
+func (p *protobuf) DecodeReply(text []byte, reply *kvs.Reply) error {
 	var in pb.Reply
 	if err := p.decode("reply", "results", text, reply.Len(), &in); err != nil {
 		return err
 	}
 	reply.Reset()
 	for _, r := range in.Results {
-		appendResult(reply, r.Value, r.Found, r.Read)
+		wire.AppendResult(reply, r.Value, r.Found, r.Read)
 	}
 	return nil
 }

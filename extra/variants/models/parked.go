@@ -134,7 +134,7 @@ var calls = sync.Pool{New: func() any { return new(server.Call) }}
 
 // resume serves a connection that was parked.
 func (s *spot) resume() {
-	s.conn.Wake()
+	s.conn.AcquireBuffers()
 	s.run()
 }
 
@@ -158,7 +158,7 @@ func (s *spot) run() {
 // park parks the connection, unless a part of a request is in its buffers, or it is
 // closed. A parked connection is another goroutine's.
 func (s *spot) park() bool {
-	if !s.conn.Rest() {
+	if !s.conn.ReleaseBuffers() {
 		return false
 	}
 	p, operation, armed := s.model, unix.EPOLL_CTL_MOD, error(nil)
@@ -177,6 +177,6 @@ func (s *spot) park() bool {
 	if err == nil && armed == nil || p.take(s.number) == nil {
 		return true
 	}
-	s.conn.Wake() // its next read finds the error
+	s.conn.AcquireBuffers() // its next read finds the error
 	return false
 }
