@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// warm is the process's free list of reply buffers. It is last in, first out: with 64
+// replyBuffers is the process's free list of reply buffers. It is last in, first out: with 64
 // connections and replies of a megabyte, only the last used buffer is in a cache. A
 // sync.Pool would allocate for every slice.
-var warm buffers
+var replyBuffers buffers
 
 // maxFree bounds the list.
 const maxFree = 256
 
-// trimEvery is the number of takes after which half of the buffers that stayed idle are
+// trimEvery is the number of calls of get after which half of the buffers that stayed idle are
 // released. Otherwise one burst would pin its peak memory.
 const trimEvery = 4096
 
@@ -24,9 +24,9 @@ type buffers struct {
 	idle  int      // minimum of free buffers since then
 }
 
-// take returns the buffer that was given last, or a new one of capacity n. Its capacity
+// get returns the buffer that was put last, or a new one of capacity n. Its capacity
 // is at least Headroom.
-func (b *buffers) take(n int) []byte {
+func (b *buffers) get(n int) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.taken++; b.taken == trimEvery {
@@ -49,7 +49,8 @@ func (b *buffers) trim() {
 	b.taken, b.idle = 0, len(b.free)
 }
 
-func (b *buffers) give(buf []byte) {
+// put adds a buffer to the list, unless it is full.
+func (b *buffers) put(buf []byte) {
 	if cap(buf) < Headroom {
 		return
 	}

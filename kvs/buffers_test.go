@@ -11,13 +11,13 @@ func TestBuffersForgetABurst(t *testing.T) {
 	var list buffers
 	hold := func(n int) (held [][]byte) {
 		for range n {
-			held = append(held, list.take(Headroom))
+			held = append(held, list.get(Headroom))
 		}
 		return held
 	}
 	release := func(held [][]byte) {
 		for _, buf := range held {
-			list.give(buf)
+			list.put(buf)
 		}
 	}
 	release(hold(64))
@@ -35,7 +35,7 @@ func TestBuffersForgetABurst(t *testing.T) {
 	}
 	held := hold(3)
 	release(held)
-	if got := list.take(Headroom); &got[:1][0] != &held[2][:1][0] {
+	if got := list.get(Headroom); &got[:1][0] != &held[2][:1][0] {
 		t.Error("the buffer that was given last is not the first taken")
 	}
 	if slices.ContainsFunc(list.free[:cap(list.free)][len(list.free):], func(b []byte) bool { return b != nil }) {

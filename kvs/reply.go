@@ -55,7 +55,7 @@ const small = 4096
 // Reset empties the reply, keeps its memory, and prepares it for results.
 func (r *Reply) Reset() {
 	if r.Borrowed || cap(r.buf) < Headroom {
-		r.buf = warm.take(small)
+		r.buf = replyBuffers.get(small)
 	}
 	*r = Reply{buf: r.buf[:Headroom], values: r.values[:0]}
 }
@@ -81,7 +81,7 @@ func (r *Reply) Free() {
 	if r.Borrowed {
 		kept = nil
 	} else if cap(kept) > 2*small {
-		warm.give(kept)
+		replyBuffers.put(kept)
 		kept = nil
 	}
 	*r = Reply{buf: kept, values: r.values[:0]}
@@ -211,7 +211,7 @@ func (r *Reply) Frame() []byte {
 func (r *Reply) Body(size, n int, deduped bool) []byte {
 	need := Headroom + size
 	if need > small && cap(r.buf) < need {
-		r.buf = warm.take(need)
+		r.buf = replyBuffers.get(need)
 	}
 	*r = Reply{buf: grow(r.buf, need), n: n, deduped: deduped, values: r.values[:0]}
 	return r.buf[Headroom:]
