@@ -19,8 +19,14 @@ import (
 )
 
 func main() {
-	engine.Link(engines.Rows...)
-	wire.Link(codecs.Rows...)
-	route.Link(routers.Rows...)
+	engine.Link(
+		engines.Rows,
+	)
+	wire.Link(
+		codecs.Rows,
+	)
+	route.Link(
+		routers.Rows,
+	)
 	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -62,7 +62,9 @@ func main() {
 	}
 	bin := filepath.Dir(executable)
 	root := cmp.Or(os.Getenv("KVLAB_ROOT"), filepath.Dir(bin)) // run-cluster.sh sets it with KVLAB_BIN
-	route.Link(routers.Rows...)
+	route.Link(
+		routers.Rows,
+	)
 	l := launcher(root, bin)
 	ctx, force := interrupts()
 	l.Force = force

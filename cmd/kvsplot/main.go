@@ -36,6 +36,8 @@ var kvsplot = command.Program{
 }
 
 func main() {
-	route.Link(routers.Rows...)
+	route.Link(
+		routers.Rows,
+	)
 	os.Exit(kvsplot.Main(os.Args[1:], os.Stdout, os.Stderr))
 }

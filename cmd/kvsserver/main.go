@@ -19,12 +19,22 @@ import (
 
 func main() {
 	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")}
-	engine.Link(engines.Rows...)
 	engine.Link(
-		engine.Rival("pebble", "on disk: CockroachDB's Pebble, an LSM tree"),
-		engine.Rival("badger", "on disk: Dgraph's Badger, an LSM tree, one write batch a call"),
-		engine.Rival("badger-flin", "on disk: Badger as Flin uses it, one transaction an operation"))
-	wire.Link(codecs.Rows...)
-	server.LinkModels(models.Rows...)
-	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		engines.Rows,
+		[]engine.Row{
+			engine.Rival("pebble", "on disk: CockroachDB's Pebble, an LSM tree"),
+			engine.Rival("badger", "on disk: Dgraph's Badger, an LSM tree, one write batch a call"),
+			engine.Rival("badger-flin", "on disk: Badger as Flin uses it, one transaction an operation"),
+		},
+	)
+	wire.Link(
+		codecs.Rows,
+	)
+	server.LinkModels(
+		models.Rows,
+	)
+	program := server.Program(stores,
+		door.Row,
+	)
+	os.Exit(program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -100,8 +100,8 @@ func stores() (names []string) {
 }
 
 // Link adds engines to those that the program knows. A main calls it before anything else.
-func Link(more ...Row) {
-	rows = append(rows, more...)
+func Link(more ...[]Row) {
+	rows = append(rows, slices.Concat(more...)...)
 	Names = stores()
 }
 

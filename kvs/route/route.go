@@ -4,6 +4,7 @@ package route
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kvlab/internal/cli"
@@ -40,8 +41,8 @@ var rows = []Row{
 var Names = cli.Names(rows)
 
 // Link adds routers to those that the program knows. A main calls it before anything else.
-func Link(more ...Row) {
-	rows = append(rows, more...)
+func Link(more ...[]Row) {
+	rows = append(rows, slices.Concat(more...)...)
 	Names = cli.Names(rows)
 }
 

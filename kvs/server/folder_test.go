@@ -18,7 +18,7 @@ func init() {
 	onfile := engine.Row{Name: "onfile", Lacks: []kvs.Kind{kvs.Scan, kvs.ScanPart}, Syncs: []engine.Sync{engine.SyncOS, engine.SyncNone}, Open: func(engine.Options) (kvs.Engine, error) { return engine.NewMutex(), nil }}
 	filled := onfile
 	filled.Name, filled.Open = "full", func(o engine.Options) (kvs.Engine, error) { return full{engine.NewMutex(), o.Fail}, nil }
-	engine.Link(onfile, filled, engine.Rival("elsewhere", "in another program"))
+	engine.Link([]engine.Row{onfile, filled, engine.Rival("elsewhere", "in another program")})
 }
 
 // The flags of engines on disk are refused where they mean nothing, and have defaults where

@@ -49,7 +49,7 @@ var models = []ModelRow{
 
 // LinkModels adds models to those that the program knows. A main calls it before anything
 // else.
-func LinkModels(more ...ModelRow) { models = append(models, more...) }
+func LinkModels(more ...[]ModelRow) { models = append(models, slices.Concat(more...)...) }
 
 // NoArgument is the Open of a model without an argument.
 func NoArgument(open func() (Model, error)) func(string) func() (Model, error) {

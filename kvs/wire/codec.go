@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/rpc"
+	"slices"
 	"time"
 
 	"kvlab/internal/cli"
@@ -41,8 +42,8 @@ type Features struct {
 var Codecs = cli.Names(codecs)
 
 // Link adds codecs to those that the program knows. A main calls it before anything else.
-func Link(more ...Codec) {
-	codecs = append(codecs, more...)
+func Link(more ...[]Codec) {
+	codecs = append(codecs, slices.Concat(more...)...)
 	Codecs = cli.Names(codecs)
 }
 

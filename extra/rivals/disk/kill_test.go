@@ -36,7 +36,7 @@ func (mutant) Commit() error { return nil }
 
 func TestMain(m *testing.M) {
 	if os.Getenv(serverVariable) != "" {
-		engine.Link(append(rows, forgetful)...)
+		engine.Link(append(rows, forgetful))
 		os.Exit(server.Program(nil).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())

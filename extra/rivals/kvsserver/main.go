@@ -21,9 +21,8 @@ import (
 
 func main() {
 	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row}
-	engine.Link(engines.Rows...)
-	engine.Link(disk.Pebble, disk.Badger, disk.BadgerFlin)
-	wire.Link(codecs.Rows...)
-	server.LinkModels(models.Rows...)
+	engine.Link(engines.Rows, []engine.Row{disk.Pebble, disk.Badger, disk.BadgerFlin})
+	wire.Link(codecs.Rows)
+	server.LinkModels(models.Rows)
 	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

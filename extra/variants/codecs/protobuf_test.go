@@ -20,7 +20,7 @@ import (
 	"kvlab/kvs/wire"
 )
 
-func init() { wire.Link(Rows...) }
+func init() { wire.Link(Rows) }
 
 // protobufField is a field of bytes by protobuf's encoding: protobuf.dev/programming-guides/encoding.
 func protobufField(number byte, value string) []byte {

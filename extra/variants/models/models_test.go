@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	server.LinkModels(Rows...)
+	server.LinkModels(Rows)
 	if os.Getenv(idleVariable) != "" {
 		os.Exit(serveIdle(os.Args[1:]))
 	}

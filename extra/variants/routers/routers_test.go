@@ -11,7 +11,7 @@ import (
 	"kvlab/kvs/route/routetest"
 )
 
-func init() { route.Link(routers.Rows...) }
+func init() { route.Link(routers.Rows) }
 
 // low64 is what 64 bits hold of a number.
 var low64 = new(big.Int).SetUint64(math.MaxUint64)
