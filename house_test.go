@@ -113,6 +113,92 @@ func TestForbiddenArrows(t *testing.T) {
 	}
 }
 
+// A package has at most so many files that are no tests, and so many lines of code in them.
+const (
+	mostFiles = 20
+	mostLines = 2500
+)
+
+// larger lists the packages that have more lines of code, with what they may have, and why.
+var larger = map[string]struct {
+	files, lines int
+	why          string
+}{
+	"kvs/cluster": {22, 3000, "the launcher's commands still stand beside its trials"},
+	"kvs/verdict": {20, 4100, "the checks read one judged run, and what they find is told beside them"},
+	"kvs/loadgen": {20, 2600, "the worker's hot path is one package, so that nothing on it is a call through an interface"},
+	"metrics":     {20, 2800, "the declarations of all records"},
+}
+
+// TestSizes holds the size of each package, and prints those of the parts of the repository:
+// lines of code without blanks and comments, lines of tests, and lines of pages.
+func TestSizes(t *testing.T) {
+	files, lines, parts, tests, pages := map[string]int{}, map[string]int{}, map[string]int{}, 0, 0
+	names, err := exec.Command("git", "ls-files", "*.go", "*.md").Output()
+	if err != nil {
+		t.Skip("no git: ", err)
+	}
+	for _, name := range strings.Fields(string(names)) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it is removed, and not yet committed
+		}
+		all := bytes.Count(text, []byte("\n"))
+		switch folder := filepath.Dir(name); {
+		case strings.HasSuffix(name, ".md"):
+			pages += all
+		case strings.HasSuffix(name, "_test.go"):
+			tests += all
+		default:
+			code := codeLines(string(text))
+			files[folder]++
+			lines[folder] += code
+			parts[partOf(folder)] += code
+		}
+	}
+	for folder, n := range lines {
+		f, l := mostFiles, mostLines
+		if may, ok := larger[folder]; ok {
+			if f, l = may.files, may.lines; files[folder] <= mostFiles && n <= mostLines {
+				t.Errorf("%s is no larger than others: remove it from larger", folder)
+			}
+		}
+		if files[folder] > f || n > l {
+			t.Errorf("%s has %d files and %d lines of code, want at most %d and %d", folder, files[folder], n, f, l)
+		}
+	}
+	t.Logf("lines of code: core %d, extra with rivals %d, test support %d, all %d", parts["core"], parts["extra"], parts["support"], parts["core"]+parts["extra"]+parts["support"])
+	t.Logf("lines of tests %d, of pages %d", tests, pages)
+}
+
+// partOf returns the part of the repository that a folder belongs to: extra, what tests
+// alone use, or the core.
+func partOf(folder string) string {
+	switch {
+	case strings.HasPrefix(folder, "extra/"):
+		return "extra"
+	case strings.HasPrefix(folder, "internal/") && folder != "internal/cli" || strings.HasSuffix(folder, "test"):
+		return "support"
+	}
+	return "core"
+}
+
+// codeLines counts the lines of a Go file that are neither blank nor a comment alone.
+func codeLines(text string) (n int) {
+	comment := false // of several lines
+	for line := range strings.Lines(text) {
+		switch line = strings.TrimSpace(line); {
+		case comment:
+			comment = !strings.Contains(line, "*/")
+		case strings.HasPrefix(line, "/*"):
+			comment = !strings.Contains(line, "*/")
+		case line != "" && !strings.HasPrefix(line, "//"):
+			n++
+		}
+	}
+	return n
+}
+
 // TestNoDebugPages: no program of ours has Go's debug pages, which would be
 // served to every client as soon as a program listens for HTTP.
 func TestNoDebugPages(t *testing.T) {

@@ -3,6 +3,12 @@ package metrics
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+	"strings"
+	"time"
 
 	"kvlab/metrics/format"
 )
@@ -95,4 +101,103 @@ type Values struct {
 	Count      uint64 `json:"count"`
 	Bytes      uint64 `json:"bytes"`
 	Compressed uint64 `json:"compressed"` // bytes that DEFLATE makes of all of them together
+}
+
+// Protocol is what the two ends of a connection agreed on. The comments name the client's
+// flags.
+type Protocol struct {
+	Codec string `json:"codec"`           // -codec
+	CRC   bool   `json:"crc,omitempty"`   // -crc
+	Dedup bool   `json:"dedup,omitempty"` // -dedup, or -cache
+	Retry bool   `json:"retry,omitempty"` // -retry
+	Cache bool   `json:"cache,omitempty"` // -cache
+	TLS   bool   `json:"tls,omitempty"`   // -tls
+}
+
+// ProtocolOf is the protocol that a client's flags ask for.
+func ProtocolOf(v Settings) Protocol {
+	return Protocol{Codec: v.Codec(), CRC: v.CRC(), Dedup: v.SavesBytes(), Retry: v.Retry(), Cache: v.Caches(), TLS: v.TLS()}
+}
+
+// String lists the protocol's flags: "-codec binary -crc".
+func (p Protocol) String() string {
+	text := "-codec " + p.Codec
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{{"crc", p.CRC}, {"dedup", p.Dedup}, {"retry", p.Retry}, {"cache", p.Cache}, {"tls", p.TLS}} {
+		if flag.set {
+			text += " -" + flag.name
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// Sessions are the connections of one client to a server that agreed on one protocol.
+type Sessions struct {
+	Protocol
+	Ops  []uint64 `json:"ops"`  // operations of each, by the client's number for it; connections that replaced each other have one number
+	Keys []uint64 `json:"keys"` // sum of route.Word of the keys of these operations, each rotated left by its kind's number in KindNames, modulo 2^64
+}
+
+// ConnWorkers is the number of workers that share a connection by default when calls
+// are small; otherwise each has its own. With 64 workers, one operation per call and two cores, 1, 2, 4, 8 and 64
+// connections reach 3.4, 3.8, 3.9, 3.7 and 1 times the throughput of 64. Fewer
+// connections have a shorter tail but use fewer cores.
+const ConnWorkers = 16
+
+// Octaves is how many octaves a latency may be in.
+const Octaves = 33
+
+// MaxLatency is the longest latency that a histogram can hold.
+const MaxLatency = time.Hour
+
+// Octave returns the octave of a latency as the histograms hold it, in microseconds rounded
+// up: number k has those of 2^(k-1) to 2^k - 1, and number 0 what no histogram can hold.
+// The edges are edges of an HdrHistogram's slots too, so its counts by octave are exact.
+func Octave(d time.Duration) int {
+	if d <= 0 || d > MaxLatency {
+		return 0
+	}
+	return bits.Len64(uint64(d+time.Microsecond-1) / uint64(time.Microsecond))
+}
+
+// Stamps are what a client's workers sum up beside a histogram: of the same calls or
+// operations, from their own stamps of time and not from what the histogram gets.
+type Stamps struct {
+	SumS      float64  `json:"sum_s"`      // of the latencies
+	SquaresS2 float64  `json:"squares_s2"` // of their squares
+	LongestS  float64  `json:"longest_s"`
+	Octaves   []uint64 `json:"octaves"` // their numbers, see Octave; without zeros at the end
+}
+
+// TrimOctaves returns the numbers of values by octave without zeros at the end.
+func TrimOctaves(all [Octaves]uint64) []uint64 {
+	n := len(all)
+	for n > 0 && all[n-1] == 0 {
+		n--
+	}
+	return slices.Clone(all[:n])
+}
+
+// Marks are the operations that a server had applied in all at moments up to a phase's
+// beginning, of which it hears late.
+type Marks struct {
+	Start time.Time `json:"start"` // the first moment, by the clock of Record.Time
+	AtS   []float64 `json:"at_s"`  // the moments, in seconds after it, in order
+	Ops   []uint64  `json:"ops"`   // at these moments
+}
+
+// Within returns bounds of the operations that had been applied at a time that is known
+// to errorS seconds: 0 before the first moment, and MaxUint64 after the last.
+func (m Marks) Within(at time.Time, errorS float64) (least, most uint64) {
+	s := at.Sub(m.Start).Seconds()
+	if before := sort.Search(len(m.AtS), func(i int) bool { return m.AtS[i] > s-errorS }); before > 0 {
+		least = m.Ops[before-1]
+	}
+	most = math.MaxUint64
+	if after := sort.SearchFloat64s(m.AtS, s+errorS); after < len(m.AtS) {
+		most = m.Ops[after]
+	}
+	return least, most
 }

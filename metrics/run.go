@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
 
@@ -331,4 +332,37 @@ func bitRate(bitsPerS uint64) string {
 		return fmt.Sprintf("%g Gb/s", float64(bitsPerS)/1e9)
 	}
 	return fmt.Sprintf("%g Mb/s", float64(bitsPerS)/1e6)
+}
+
+// Restart is what it cost that the launcher killed a server in the window and started it
+// again on its store (--restart-at).
+type Restart struct {
+	Server        string   `json:"server"`                  // the server that was killed
+	AtS           float64  `json:"at_s"`                    // when the kill was sent, in seconds after the common window's start
+	ReadyS        float64  `json:"ready_s"`                 // from the kill until the second process served
+	FirstReplyS   *float64 `json:"first_reply_s,omitempty"` // from the kill to the first reply of the second process to any client; nil without one
+	RecoveredS    *float64 `json:"recovered_s,omitempty"`   // from the kill to the beginning of the first whole second of the window that ends after that reply and has RecoveredShare of BeforeOpsPerS, at least FirstReplyS; nil without one
+	BeforeOpsPerS float64  `json:"before_ops_per_s"`        // median of the whole seconds of the window before the kill, all clients together
+	UnknownOps    uint64   `json:"unknown_ops"`             // operations whose outcome is unknown: they had no answer when the server was killed
+	Reported      Counts   `json:"reported"`                // operations that the killed process had applied at its last report
+	Unreported    Counts   `json:"unreported"`              // operations that the clients verified, with any server, from that report until the second process served: the killed one applied at most as many of them
+}
+
+// RecoveredShare is the share of the throughput before a kill at which it has recovered.
+const RecoveredShare = 0.9
+
+// Of reports whether a server was killed; nil has none.
+func (r *Restart) Of(server string) bool { return r != nil && r.Server == server }
+
+// String says it in a line.
+func (r *Restart) String() string {
+	replied, recovered := "no reply after that", "not within the window"
+	if r.FirstReplyS != nil {
+		replied = fmt.Sprintf("its first reply after %.3f s", *r.FirstReplyS)
+	}
+	if r.RecoveredS != nil {
+		recovered = fmt.Sprintf("after %.3f s", *r.RecoveredS)
+	}
+	return fmt.Sprintf("%s was killed %.1f s into the window and ready again after %.3f s, %s; back at %.0f %% of %s ops/s %s; %s of unknown outcome",
+		r.Server, r.AtS, r.ReadyS, replied, 100*RecoveredShare, format.Count(r.BeforeOpsPerS), recovered, format.Plural(r.UnknownOps, "operation"))
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,4 +75,28 @@ func versions(value any) (all []int) {
 		}
 	}
 	return all
+}
+
+// Declarations is the declarations of the records, which kvsplot fields prints.
+//
+//go:embed *.go stats/*.go
+var Declarations embed.FS
+
+// ManifestFile is the last file that the launcher writes to the folder of a run, or of an
+// experiment: a Manifest of all others.
+const ManifestFile = "manifest.json"
+
+// Manifest lists the files of a folder and of the folders below it, by name. Of a folder
+// below it that has a manifest, it lists that alone. It lists no pictures and pages, which
+// kvsplot draws again, and no folders of trials that were cut.
+type Manifest struct {
+	Schema int       `json:"schema"` // as in Run
+	Files  []FileSum `json:"files"`
+}
+
+// FileSum is a file's name, relative to the folder, its size and its digest in hex.
+type FileSum struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
 }

@@ -143,3 +143,60 @@ type AvgPeak struct {
 	Avg  float64 `json:"avg"`
 	Peak float64 `json:"peak"`
 }
+
+// Soak is how much a node's process held over a window. The first tenth of the window is
+// left out, because buffers still grow in it.
+type Soak struct {
+	Samples     int     `json:"samples"`     // about one a second
+	LengthS     float64 `json:"length_s"`    // the time that they cover
+	Held        Growth  `json:"held"`        // the resident set without garbage, see ProcessUsage
+	RSS         Growth  `json:"rss"`         // the resident set
+	Collections int     `json:"collections"` // of garbage
+	Goroutines  Level   `json:"goroutines"`
+	OpenFiles   Level   `json:"open_files"`
+}
+
+// Level is a number that should stay constant. It may be higher for an instant, as when a
+// timer of every connection fires.
+type Level struct {
+	Range
+	Rise int `json:"rise"` // the largest increase of the minimum of a tenth of the time over that of an earlier tenth
+}
+
+// Growth is the trend of an amount of memory over time.
+type Growth struct {
+	MedianBytes float64 `json:"median_bytes"`
+	BytesPerH   float64 `json:"bytes_per_h"` // the Theil-Sen slope; below 0 when it shrinks
+	Share       float64 `json:"share"`       // the slope times the sampled time, as a share of MedianBytes
+	TrendP      float64 `json:"trend_p"`     // of the Mann-Kendall test
+}
+
+func (g Growth) String() string {
+	return fmt.Sprintf("%.1f MB, %+.1f MB/h (%+.2f %%, trend p %.2g)", g.MedianBytes/1e6, g.BytesPerH/1e6, 100*g.Share, g.TrendP)
+}
+
+func (l Level) String() string { return fmt.Sprintf("%d to %d (rise %d)", l.Min, l.Max, l.Rise) }
+
+// String says what was found, for people.
+func (s Soak) String() string {
+	if s.LengthS == 0 {
+		return fmt.Sprintf("%d samples are too few: the window is too short", s.Samples)
+	}
+	if s.Goroutines.Max == 0 { // a foreign store's process
+		return fmt.Sprintf("resident %s; descriptors %s; %.0f s", s.RSS, s.OpenFiles, s.LengthS)
+	}
+	return fmt.Sprintf("held %s; resident %s; goroutines %s; descriptors %s; %.0f s, %d collections",
+		s.Held, s.RSS, s.Goroutines, s.OpenFiles, s.LengthS, s.Collections)
+}
+
+// Range is the lowest and the highest of some numbers.
+type Range struct {
+	Min int `json:"min"`
+	Max int `json:"max"`
+}
+
+// MinSoakSamples is the smallest number of samples that a soak is judged by.
+const MinSoakSamples = 12
+
+// Join widens the range by another.
+func (r *Range) Join(s Range) { r.Min, r.Max = min(r.Min, s.Min), max(r.Max, s.Max) }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/manifest"
 	"kvlab/plots/verify"
 )
 
@@ -106,7 +107,7 @@ func TestEdits(t *testing.T) {
 			for i := range edits {
 				e := randomEdit(t, random, dir, files[i%len(files)], i/len(files))
 				restore := e.apply(t, dir)
-				if lines, err := metrics.CheckManifest(dir); err != nil || len(lines) == 0 {
+				if lines, err := manifest.Check(dir); err != nil || len(lines) == 0 {
 					t.Errorf("%s: the manifest does not show it (%v)", e, err)
 				}
 				if !slices.ContainsFunc(unseen, func(r *regexp.Regexp) bool { return r.MatchString(e.String()) }) {
@@ -206,7 +207,7 @@ func renew(t *testing.T, dir string) {
 	t.Helper()
 	below, _ := filepath.Glob(filepath.Join(dir, "trial-*"))
 	for _, dir := range append(below, dir) {
-		m, err := metrics.ManifestOf(dir)
+		m, err := manifest.Of(dir)
 		if err == nil {
 			var text []byte
 			text, err = json.Marshal(m)

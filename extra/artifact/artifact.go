@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/manifest"
 	"kvlab/plots/compare"
 	"kvlab/plots/folder"
 )
@@ -128,7 +129,7 @@ func (a *artifact) read() (err error) {
 	if err != nil {
 		return err
 	}
-	changed, err := metrics.CheckManifest(a.run)
+	changed, err := manifest.Check(a.run)
 	switch {
 	case len(a.runs) == 0:
 		return fmt.Errorf("%s: no trial has ended: there is nothing to pack", a.run)

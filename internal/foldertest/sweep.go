@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/manifest"
 )
 
 // SweepPlan describes a sweep to make up.
@@ -120,7 +121,7 @@ func (p SweepPlan) run(planned metrics.PlannedTrial, rng *rand.Rand) metrics.Run
 // WriteManifest writes the manifest of a folder, as the launcher does at its end.
 func WriteManifest(t testing.TB, dir string) {
 	t.Helper()
-	m, err := metrics.ManifestOf(dir)
+	m, err := manifest.Of(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

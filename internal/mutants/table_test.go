@@ -32,7 +32,7 @@ const (
 	nodeFile    = "kvs/node/node.go"
 	clientFile  = "kvs/client/client.go"
 	reports     = "kvs/node/report.go"
-	reported    = "metrics/reported.go"
+	reported    = "metrics/account/reported.go"
 )
 
 // loaded is what these runs put before the workload begins; see verdictOf.

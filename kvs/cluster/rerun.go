@@ -16,6 +16,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/manifest"
 	"kvlab/plots/compare"
 )
 
@@ -65,7 +66,7 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 	if len(cfg.Nodes) > 0 || cfg.HostsFile != "" || cfg.Local || cfg.Slurm || cfg.Lab.Hosts > 0 {
 		left = append(left, where...)
 	}
-	if changed, _ := metrics.CheckManifest(r.dir); len(changed) > 0 {
+	if changed, _ := manifest.Check(r.dir); len(changed) > 0 {
 		fmt.Fprintf(l.Stderr, "rerun of %s, which is not as the launcher left it (kvsplot verify tells more): %s\n", begun.ID, changed[0])
 	}
 	times := r.times

@@ -33,15 +33,15 @@ func checkAccounts(run *judged) finding {
 }
 
 // lacks returns the first of some accounts that is missing; "" for none.
-func lacks(accounts []account) string {
-	if i := slices.IndexFunc(accounts, func(a account) bool { return a.missing }); i >= 0 {
+func lacks(accounts []owed) string {
+	if i := slices.IndexFunc(accounts, func(a owed) bool { return a.missing }); i >= 0 {
 		return accounts[i].of
 	}
 	return ""
 }
 
-// account is something that a node must tell.
-type account struct {
+// owed is something that a node must tell.
+type owed struct {
 	missing bool
 	of      string
 }
@@ -58,7 +58,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 			return "its -" + flag
 		}
 	}
-	if what := lacks([]account{
+	if what := lacks([]owed{
 		{len(s.Workers) == 0, "its workers"},
 		{len(s.Workers) != flags.Workers(), fmt.Sprintf("all of its %d workers (-workers)", flags.Workers())},
 		{s.Edges == nil || s.Edges.SlotS <= 0 || len(s.Edges.First) != metrics.EdgeSlots || len(s.Edges.Last) != metrics.EdgeSlots, "when in its window its replies came"},
@@ -76,7 +76,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 	}
 	for i, w := range s.Workers {
 		r := w.Rounds
-		if what := lacks([]account{
+		if what := lacks([]owed{
 			{r == nil, "the rounds"},
 			{w.Drawn > 0 && (w.Opening == "" || w.Redrawn == "" || w.OpeningOps == 0), "the first operations"},
 
@@ -98,7 +98,7 @@ func (run *judged) serverLacks(node metrics.RunNode) string {
 		return "" // checkExecuted asks for its counts
 	}
 	sampled := run.Restart == nil && run.expected.cells != nil
-	return lacks([]account{
+	return lacks([]owed{
 		{s.Saturation == nil, "the processor time that it used"},
 		{s.Seen == nil, "what it saw of its operations"},
 		{run.Restart == nil && slices.ContainsFunc(s.Peers, func(p metrics.PeerCounts) bool { return p.Counts.Calls > 0 && len(p.Sessions) == 0 }), "the connections of its clients"},

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // soakOf samples once a second what of says.
 func soakOf(seconds int, of func(second int) metrics.ProcessUsage) metrics.Soak {
-	var s metrics.SoakSamples
+	var s account.SoakSamples
 	for i := range seconds {
 		s.Add(metrics.Usage{StartS: 100 + float64(i), LengthS: 1, Process: of(i)})
 	}

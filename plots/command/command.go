@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"kvlab/internal/cli"
-	"kvlab/metrics"
 	"kvlab/metrics/build"
+	"kvlab/metrics/manifest"
 	"kvlab/plots"
 )
 
@@ -125,7 +125,7 @@ func (c *Call) Words() (words []string, err error) {
 // launcher left them. A folder without a manifest is under way.
 func (c *Call) warn(words []string) {
 	for _, dir := range strings.Split(strings.Join(words, ","), ",") {
-		if changed, _ := metrics.CheckManifest(dir); len(changed) > 0 {
+		if changed, _ := manifest.Check(dir); len(changed) > 0 {
 			fmt.Fprintf(c.Stderr, "kvsplot: %s is not as the launcher left it (kvsplot verify tells more): %s\n", dir, changed[0])
 		}
 	}

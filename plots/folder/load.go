@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/latency"
 )
 
@@ -106,7 +107,7 @@ func (r *Run) readLog(folder fs.FS, file string) error {
 		return fmt.Errorf("read records: %w", err)
 	}
 	defer f.Close()
-	log := Log{Reported: metrics.Reported{Restarts: r.Restart != nil}}
+	log := Log{Reported: account.Reported{Restarts: r.Restart != nil}}
 	line := 0
 	for record, err := range metrics.ReadRecords(file, f) {
 		line++

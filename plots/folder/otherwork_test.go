@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // Of two nodes on one machine of 4 cores, both processes' work is the run's; a second in
 // which others take half of the machine is other work, and so is one of a machine alone.
 func TestOtherWork(t *testing.T) {
 	log := func(host string, role metrics.Role, samples ...[2]float64) Log {
-		l := Log{Node: host + string(role), Role: role, Reported: metrics.Reported{Config: &metrics.Config{Host: metrics.Host{Hostname: host, Cores: 4}}}}
+		l := Log{Node: host + string(role), Role: role, Reported: account.Reported{Config: &metrics.Config{Host: metrics.Host{Hostname: host, Cores: 4}}}}
 		for i, s := range samples {
 			l.Usages = append(l.Usages, ofUsage(after(float64(i+1)), metrics.Usage{LengthS: 1, Phase: metrics.Window, CPUPercent: s[0], Process: metrics.ProcessUsage{CPUPercent: s[1]}}))
 		}

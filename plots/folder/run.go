@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/latency"
 )
 
@@ -30,7 +31,7 @@ type Log struct {
 	Usages    []Sample
 	intervals track // that Intervals come from
 	usages    track
-	metrics.Reported
+	account.Reported
 }
 
 // sortLogs puts servers first and nodes in run.json's order.

@@ -9,6 +9,7 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/plots/folder"
 )
 
@@ -25,24 +26,24 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 		Schema: metrics.Schema, Version: then.Version, ID: then.ID, Started: then.Started, Ended: then.Ended, Command: then.Command, GitCommit: then.GitCommit, Changed: then.Changed, ServerCommit: then.ServerCommit,
 		Lab: then.Lab, Preflight: then.Preflight, Together: then.Together, Symmetric: then.Symmetric, Quick: then.Quick, Contained: then.Contained, Check: then.Check, ValueKey: then.ValueKey, Choice: then.Choice, Asked: then.Asked,
 	}
-	var reported []*metrics.Reported
+	var reported []*account.Reported
 	for _, node := range then.Nodes {
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: node.Name, Role: node.Role, Machine: node.Machine, Address: node.Address, PeakBytes: node.PeakBytes})
-		log := new(metrics.Reported) // of a node without a file
+		log := new(account.Reported) // of a node without a file
 		if i := slices.IndexFunc(read.Logs, func(l folder.Log) bool { return l.Node == node.Name && l.Role == node.Role }); i >= 0 {
 			log = &read.Logs[i].Reported
 		}
 		reported = append(reported, log)
 	}
-	run.Fill(reported, read.IsSoak())
+	account.Fill(&run, reported, read.IsSoak())
 	run.Latency = read.Latencies.Quantiles()
-	finished := metrics.IsFinished(reported)
+	finished := account.IsFinished(reported)
 	if isCeiling := then.Command == nil; finished && !isCeiling {
 		secret := ""
 		if then.Audit != nil {
 			secret = then.Audit.Secret
 		}
-		run.Audit = verdict.JudgeAudit(run, secret, metrics.Audits(reported))
+		run.Audit = verdict.JudgeAudit(run, secret, account.Audits(reported))
 	}
 	switch run.Verdict = judge(&run); {
 	case !finished && (then.Verdict.Valid || then.Verdict.Check == verdict.Ceiling):

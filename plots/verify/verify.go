@@ -15,6 +15,7 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/manifest"
 	"kvlab/plots/folder"
 )
 
@@ -72,7 +73,7 @@ func Run(dir string) (results []Result, err error) {
 		return nil, fmt.Errorf("%s is not a run folder: neither %s nor %s is in it", dir, runFile, metrics.SweepFile)
 	}
 	last := &results[len(results)-1]
-	lines, err := metrics.CheckManifest(dir)
+	lines, err := manifest.Check(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		lines, err = []string{metrics.ManifestFile + ": the file is missing: the launcher did not come to its end, or the file was removed"}, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // A run is refused before its load if its calls cannot end in time: 64 workers with 8192
@@ -37,7 +38,7 @@ func TestLinkBatch(t *testing.T) {
 		for _, role := range []metrics.Role{metrics.Server, metrics.Server, metrics.Client} {
 			place := plan.Place{Role: role}
 			c.Plan.Places = append(c.Plan.Places, place)
-			c.processes = append(c.processes, &process{Place: place, Reported: metrics.Reported{Config: &metrics.Config{Args: []string{"-batch", flags["batch"]}, Flags: flags}}})
+			c.processes = append(c.processes, &process{Place: place, Reported: account.Reported{Config: &metrics.Config{Args: []string{"-batch", flags["batch"]}, Flags: flags}}})
 			c.Preflight.Machines = append(c.Preflight.Machines, metrics.Machine{Facts: &metrics.Facts{Data: metrics.Link{BitsPerS: test.bitsPerS}}})
 		}
 		err := c.fitLink()

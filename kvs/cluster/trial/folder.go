@@ -15,6 +15,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/build"
 	"kvlab/metrics/format"
+	"kvlab/metrics/manifest"
 )
 
 // Folder is a run's folder. Its name is the run's id.
@@ -68,7 +69,7 @@ func (f Folder) WriteRun(run metrics.Run) error {
 
 // WriteManifest writes the manifest of the folder's files, as the last of them.
 func (f Folder) WriteManifest() error {
-	m, err := metrics.ManifestOf(string(f))
+	m, err := manifest.Of(string(f))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", metrics.ManifestFile, err)
 	}

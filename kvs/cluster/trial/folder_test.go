@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/remote"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 func TestCreateFolder(t *testing.T) {
@@ -157,7 +158,7 @@ func TestStatus(t *testing.T) {
 	c := New(Setup{Plan: plan.Plan{Places: []plan.Place{{Role: metrics.Server}}}})
 	for range 2 {
 		c.processes = append(c.processes, &process{
-			Place: plan.Place{Role: metrics.Client}, Reported: metrics.Reported{Config: &metrics.Config{Flags: map[string]string{"secs": "30", "warmup": "10"}}},
+			Place: plan.Place{Role: metrics.Client}, Reported: account.Reported{Config: &metrics.Config{Flags: map[string]string{"secs": "30", "warmup": "10"}}},
 			interval: metrics.Interval{LengthS: 1, Counts: metrics.Counts{Gets: 6.2e6}},
 		})
 	}

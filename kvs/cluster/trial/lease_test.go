@@ -7,13 +7,14 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // A lease covers what the node may still have to do by the launcher's own
 // limits, and silence counts only across a network.
 func TestLeases(t *testing.T) {
 	limits := DefaultTimeouts()
-	client := &process{Place: plan.Place{Role: metrics.Client}, Reported: metrics.Reported{Config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}}
+	client := &process{Place: plan.Place{Role: metrics.Client}, Reported: account.Reported{Config: &metrics.Config{Flags: map[string]string{"warmup": "5", "secs": "30s"}}}}
 	c := &Controller{Setup: Setup{Plan: plan.Plan{Local: true}, Timeouts: limits}, processes: []*process{client}}
 	start, work := c.lease(2*connectLimit+loadLimit), c.lease(c.workLimit())
 	if least := (2*connectLimit + loadLimit).Seconds(); start.LifetimeS <= least || start.LifetimeS > least+120 || start.SilenceS != 0 {

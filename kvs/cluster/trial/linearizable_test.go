@@ -6,6 +6,7 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // The slices are a bounded number, however long the run, and of bounded size,
@@ -27,7 +28,7 @@ func TestSlicePlan(t *testing.T) {
 	for _, test := range tests {
 		c := &Controller{Setup: Setup{Timeouts: DefaultTimeouts()}}
 		for range test.clients {
-			c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, Reported: metrics.Reported{Config: &metrics.Config{
+			c.processes = append(c.processes, &process{Place: plan.Place{Role: metrics.Client}, Reported: account.Reported{Config: &metrics.Config{
 				Flags: map[string]string{"linearizable": test.check, "secs": test.secs, "warmup": "5"},
 			}}})
 		}

@@ -16,6 +16,7 @@ import (
 	"kvlab/kvs/cluster/remote"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/format"
 )
 
@@ -78,7 +79,7 @@ type process struct {
 	broken       *metrics.Violation // what -linearizable found, nil for nothing
 	slices       []metrics.Slice    // that it recorded with all clients
 	unwritten    error              // of an arrival
-	metrics.Reported
+	account.Reported
 }
 
 // id identifies the process on its node, or what contains it; nil before it is known.

@@ -2,6 +2,8 @@ package trial
 
 import (
 	"cmp"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/format"
 )
 
@@ -25,7 +28,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 	for i, m := range c.processes {
 		run.Nodes[i].Address, run.Nodes[i].PeakBytes = cmp.Or(m.address, run.Nodes[i].Address), m.peak
 	}
-	run.Fill(reportsOf(c.processes), c.Soak > 0)
+	account.Fill(run, reportsOf(c.processes), c.Soak > 0)
 	run.ValueKey = c.values
 	run.Choice = fmt.Sprintf("%016x", newSecret())
 	run.Asked = c.asks()
@@ -45,7 +48,7 @@ func (c *Controller) asks() map[metrics.Role]metrics.Settings {
 }
 
 // reportsOf returns the accounts of processes.
-func reportsOf(processes []*process) (all []*metrics.Reported) {
+func reportsOf(processes []*process) (all []*account.Reported) {
 	for _, m := range processes {
 		all = append(all, &m.Reported)
 	}
@@ -102,4 +105,17 @@ func (c *Controller) Explain(w io.Writer, ended error, detail bool) {
 			fmt.Fprintln(w, "---")
 		}
 	}
+}
+
+// newSecret returns 63 random bits. It is not 0.
+func newSecret() uint64 {
+	var secret [8]byte
+	_, _ = rand.Read(secret[:]) // never fails
+	return binary.LittleEndian.Uint64(secret[:]) | 1
+}
+
+// Audited returns what the clients read after the drain, and the secret that selected it,
+// in hex.
+func (c *Controller) Audited() (secret string, records []metrics.AuditRecord) {
+	return fmt.Sprintf("%016x", c.secret), account.Audits(reportsOf(c.processes))
 }

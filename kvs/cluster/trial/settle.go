@@ -6,6 +6,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/stats"
 )
 
@@ -83,7 +84,7 @@ func (m *process) unsettled() int {
 // test tests the rates of the warm-up so far, without the first seconds.
 func (c *Controller) test(from int) (stats.Stationarity, bool) {
 	clients := c.of(metrics.Client)
-	rates := metrics.WarmUpRates(reportsOf(clients))
+	rates := account.WarmUpRates(reportsOf(clients))
 	c.settled = len(rates)
 	from = min(from, c.settled)
 	clients[0].arrive(c.runTime(time.Now()), metrics.Arrival{Event: metrics.Tested, From: from, To: c.settled})

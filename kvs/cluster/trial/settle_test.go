@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // pipe keeps the commands to a process.
@@ -90,7 +91,7 @@ func TestSettle(t *testing.T) {
 			b.warmUp(test.more...)
 			c.enter(metrics.Window)
 			run := metrics.Run{Nodes: []metrics.RunNode{{Role: metrics.Client}, {Role: metrics.Client}}}
-			run.Fill(reportsOf(c.processes), false)
+			account.Fill(&run, reportsOf(c.processes), false)
 			if found := run.WarmUp; (found == nil) != (test.stamp == "") || found != nil && !strings.HasPrefix(found.String(), test.stamp) {
 				t.Errorf("%v, want %q", found, test.stamp)
 			}
@@ -115,7 +116,7 @@ func TestWindowOfAnExperiment(t *testing.T) {
 		{2 * time.Second, 9 * time.Second, metrics.LongestWindow},
 	} {
 		c := New(Setup{Window: test.window})
-		c.processes = []*process{{Place: plan.Place{Role: metrics.Client}, round: test.round, Reported: metrics.Reported{Config: &metrics.Config{Flags: metrics.Settings{"secs": "2"}}}}}
+		c.processes = []*process{{Place: plan.Place{Role: metrics.Client}, round: test.round, Reported: account.Reported{Config: &metrics.Config{Flags: metrics.Settings{"secs": "2"}}}}}
 		if f := c.fitWindow(); f != nil || c.opening.length != test.want {
 			t.Errorf("%+v: %v, %v", test, c.opening.length, f)
 		}
@@ -132,7 +133,7 @@ func TestSettleOutOfTurn(t *testing.T) {
 			t.Errorf("a %s in %s was heard", m.Role, m.phase)
 		}
 	}
-	if got := metrics.WarmUpRates(nil); got != nil {
+	if got := account.WarmUpRates(nil); got != nil {
 		t.Errorf("rates %v without clients", got)
 	}
 }
@@ -143,7 +144,7 @@ func TestUnsettledSeconds(t *testing.T) {
 		rate, warmUp string
 		want         int
 	}{{"", "5", 1}, {"200000", "5", 1}, {"70%", "5", 3}, {"70%", "20", 11}, {"70%", "", 1}} {
-		m := &process{Reported: metrics.Reported{Config: &metrics.Config{Flags: map[string]string{"rate": test.rate, "warmup": test.warmUp}}}}
+		m := &process{Reported: account.Reported{Config: &metrics.Config{Flags: map[string]string{"rate": test.rate, "warmup": test.warmUp}}}}
 		if got := m.unsettled(); got != test.want {
 			t.Errorf("-rate %q -warmup %q: %d seconds, want %d", test.rate, test.warmUp, got, test.want)
 		}

@@ -10,6 +10,7 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/node"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // warming returns a controller of clients in the warm-up, with these flags, and their pipes.
@@ -33,7 +34,7 @@ func warming(t *testing.T, s Setup, clients int, flags string) (*Controller, []*
 			t.Fatal(err)
 		}
 		t.Cleanup(log.close)
-		c.processes = append(c.processes, &process{Place: place, log: log, stdin: p, phase: metrics.WarmUp, Reported: metrics.Reported{Config: config}})
+		c.processes = append(c.processes, &process{Place: place, log: log, stdin: p, phase: metrics.WarmUp, Reported: account.Reported{Config: config}})
 	}
 	return c, pipes
 }

@@ -1,4 +1,5 @@
-package metrics
+// Package account sums up what one node of a run reports, record by record.
+package account
 
 import (
 	"cmp"
@@ -6,55 +7,32 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/metrics"
 	"kvlab/metrics/stats"
-)
-
-// Arrival is what the launcher heard of a node, or did with it, at the record's time. The
-// launcher adds it to the node's file.
-type Arrival struct {
-	Event string `json:"event"` // the phase that a client entered, or one of the following
-
-	// Of Tested, the seconds of the warm-up whose rates the launcher tested: from From up to,
-	// but without, To. Of Read, how many earlier readings the launcher keeps.
-	From    int      `json:"from,omitempty"`
-	To      int      `json:"to,omitempty"`
-	Reading *Reading `json:"reading,omitempty"` // of Read
-
-	Window *WindowLength `json:"window,omitempty"` // of Told
-}
-
-// The events of an Arrival that are no phases.
-const (
-	Tested   = "tested"   // in the file of the first client
-	Read     = "read"     // the node has answered with a Reading
-	Told     = "told"     // to a client: the window's length
-	Killed   = "killed"   // the launcher killed the server's process
-	Ready    = "ready"    // the process in its place served
-	Finished = "finished" // every process of the run has left after its work
 )
 
 // Reported is what the end of a run needs of one node's records. The launcher adds them as
 // they arrive, and a reader of the node's file adds them again. The zero value has none. It
 // is not safe for concurrent use.
 type Reported struct {
-	Config   *Config
-	Summary  *Summary
-	Audit    *AuditRecord
+	Config   *metrics.Config
+	Summary  *metrics.Summary
+	Audit    *metrics.AuditRecord
 	Finished bool
-	Counts   Counts      // of all intervals
-	Broken   bool        // an interval does not begin where the one before ended, or its phase comes before that one's
-	Held     SoakSamples // in the window
-	Readings Readings
+	Counts   metrics.Counts // of all intervals
+	Broken   bool           // an interval does not begin where the one before ended, or its phase comes before that one's
+	Held     SoakSamples    // in the window
+	Readings metrics.Readings
 
-	warming  []float64           // operations per second of each interval of the warm-up that is long enough
-	rates    []float64           // likewise, of each interval of the window
-	steady   []float64           // of these, those that are long enough
-	window   []Record            // these intervals, if Restarts
-	seconds  Heard               // of these intervals
-	entered  map[Phase]time.Time // when each of its phase events arrived
-	tested   []Arrival
-	told     *WindowLength
-	last     Interval
+	warming  []float64                   // operations per second of each interval of the warm-up that is long enough
+	rates    []float64                   // likewise, of each interval of the window
+	steady   []float64                   // of these, those that are long enough
+	window   []metrics.Record            // these intervals, if Restarts
+	seconds  metrics.Heard               // of these intervals
+	entered  map[metrics.Phase]time.Time // when each of its phase events arrived
+	tested   []metrics.Arrival
+	told     *metrics.WindowLength
+	last     metrics.Interval
 	lastAt   time.Time // of last
 	killed   time.Time
 	ready    time.Time // the process in place of the killed one
@@ -70,10 +48,10 @@ const shortestSecond = 0.5
 const roundingS = 1e-6
 
 // phases are all phases, in their order.
-var phases = []Phase{Idle, Load, WarmUp, Window, Drain, Done}
+var phases = []metrics.Phase{metrics.Idle, metrics.Load, metrics.WarmUp, metrics.Window, metrics.Drain, metrics.Done}
 
 // Add adds the node's next record.
-func (n *Reported) Add(r Record) {
+func (n *Reported) Add(r metrics.Record) {
 	switch {
 	case r.Config != nil:
 		if n.Config != nil {
@@ -84,7 +62,7 @@ func (n *Reported) Add(r Record) {
 		n.Summary = r.Summary
 	case r.Audit != nil:
 		n.Audit = r.Audit
-	case r.Usage != nil && r.Usage.Phase == Window:
+	case r.Usage != nil && r.Usage.Phase == metrics.Window:
 		n.Held.Add(*r.Usage)
 	case r.Interval != nil:
 		n.interval(r)
@@ -100,16 +78,16 @@ func (n *Reported) Restart() {
 	*n = Reported{former: &former, rates: n.rates, seconds: n.seconds, killed: n.killed, Restarts: n.Restarts}
 }
 
-func (n *Reported) interval(r Record) {
+func (n *Reported) interval(r metrics.Record) {
 	i := *r.Interval
 	apart := math.Abs(i.StartS - (n.last.StartS + n.last.LengthS))
 	n.Broken = n.Broken || apart > roundingS || slices.Index(phases, i.Phase) < max(0, slices.Index(phases, n.last.Phase))
 	n.Counts, n.last, n.lastAt = n.Counts.Add(i.Counts), i, r.Time
 	n.seconds.Add(r)
 	switch rate := r.Interval.OpsPerS(); {
-	case r.Interval.Phase == WarmUp && r.Interval.LengthS >= shortestSecond:
+	case r.Interval.Phase == metrics.WarmUp && r.Interval.LengthS >= shortestSecond:
 		n.warming = append(n.warming, rate)
-	case r.Interval.Phase == Window:
+	case r.Interval.Phase == metrics.Window:
 		if r.Interval.LengthS >= shortestSecond {
 			n.steady = append(n.steady, r.Interval.OpsPerS())
 		}
@@ -120,42 +98,42 @@ func (n *Reported) interval(r Record) {
 	}
 }
 
-func (n *Reported) arrival(at time.Time, a Arrival) {
+func (n *Reported) arrival(at time.Time, a metrics.Arrival) {
 	switch a.Event {
-	case Tested:
+	case metrics.Tested:
 		n.tested = append(n.tested, a)
-	case Read:
+	case metrics.Read:
 		if a.Reading != nil {
 			n.Readings = append(n.Readings[:max(0, min(len(n.Readings), a.From))], *a.Reading)
 		}
-	case Told:
+	case metrics.Told:
 		n.told = a.Window
-	case Killed:
+	case metrics.Killed:
 		n.killed = at
-	case Ready:
+	case metrics.Ready:
 		n.ready = at
-	case Finished:
+	case metrics.Finished:
 		n.Finished = true
 	default:
 		if n.entered == nil {
-			n.entered = make(map[Phase]time.Time)
+			n.entered = make(map[metrics.Phase]time.Time)
 		}
-		if _, again := n.entered[Phase(a.Event)]; !again {
-			n.entered[Phase(a.Event)] = at
+		if _, again := n.entered[metrics.Phase(a.Event)]; !again {
+			n.entered[metrics.Phase(a.Event)] = at
 		}
 	}
 }
 
 // heard is what was heard of a node's window; nil of a client that did not drain.
-func (n *Reported) heard(role Role) *Heard {
-	if role == Server {
+func (n *Reported) heard(role metrics.Role) *metrics.Heard {
+	if role == metrics.Server {
 		return &n.seconds
 	}
-	if _, ok := n.entered[Drain]; !ok {
+	if _, ok := n.entered[metrics.Drain]; !ok {
 		return nil
 	}
-	h, window := n.seconds, n.entered[Window]
-	h.WarmUpS = window.Sub(n.entered[WarmUp]).Seconds()
+	h, window := n.seconds, n.entered[metrics.Window]
+	h.WarmUpS = window.Sub(n.entered[metrics.WarmUp]).Seconds()
 	return &h
 }
 
@@ -197,9 +175,9 @@ func warmUp(clients []*Reported) (found *stats.Stationarity) {
 	return found
 }
 
-// Fill fills in what the nodes reported: one account for each of the run's nodes, in their
+// Fill fills in what the nodes of a run reported: one account for each of the run's nodes, in their
 // order. soak says that no process may grow in the window.
-func (r *Run) Fill(reported []*Reported, soak bool) {
+func Fill(r *metrics.Run, reported []*Reported, soak bool) {
 	var clients []*Reported
 	for i, n := range reported {
 		node := &r.Nodes[i]
@@ -207,10 +185,10 @@ func (r *Run) Fill(reported []*Reported, soak bool) {
 		if soak {
 			node.Soak = new(n.Held.Soak())
 		}
-		if node.Role == Server && len(n.rates) > 0 {
+		if node.Role == metrics.Server && len(n.rates) > 0 {
 			node.MedianOpsPerS = new(stats.Median(n.rates))
 		}
-		if node.Role == Client {
+		if node.Role == metrics.Client {
 			clients = append(clients, n)
 			r.Window = cmp.Or(r.Window, n.told)
 		}
@@ -232,7 +210,7 @@ func (r *Run) Fill(reported []*Reported, soak bool) {
 }
 
 // Audits returns the records of the clients' audits.
-func Audits(reported []*Reported) (records []AuditRecord) {
+func Audits(reported []*Reported) (records []metrics.AuditRecord) {
 	for _, n := range reported {
 		if n.Audit != nil {
 			records = append(records, *n.Audit)

@@ -1,8 +1,10 @@
-package metrics
+package account
 
 import (
 	"math"
 	"testing"
+
+	"kvlab/metrics"
 )
 
 // Over a day memory stays bounded, and the slope of a straight line is found.
@@ -10,7 +12,7 @@ func TestSoakSamplesOfADay(t *testing.T) {
 	const day = 86400
 	var s SoakSamples
 	for i := range day {
-		s.Add(Usage{StartS: float64(i), LengthS: 1, Process: ProcessUsage{HeldBytes: 1e9 + 100*uint64(i), Goroutines: i, OpenFiles: day - i}})
+		s.Add(metrics.Usage{StartS: float64(i), LengthS: 1, Process: metrics.ProcessUsage{HeldBytes: 1e9 + 100*uint64(i), Goroutines: i, OpenFiles: day - i}})
 		if len(s.blocks) > mostBlocks || cap(s.blocks) > 2*mostBlocks {
 			t.Fatalf("%d blocks after %d samples", len(s.blocks), i+1)
 		}
