@@ -18,7 +18,7 @@ type Class struct {
 	Equal     float64     `json:"equal"`               // a share: entries that surely differ by less need no further rounds
 	BudgetS   float64     `json:"budget_s"`            // no round begins that would end later than this; 0: no limit
 	MemoryMB  float64     `json:"memory_mb,omitempty"` // gate: the largest resident memory of a server; 0: no limit
-	Allow     []string    `json:"allow,omitempty"`     // names of the reservations that an entry's trials may have
+	Allow     []string    `json:"allow,omitempty"`     // names of the caveats that an entry's trials may have
 	Score     []ScoreStep `json:"score"`               // in rising order of the ratio
 	Precision float64     `json:"precision"`           // per cent: a score that is known less well, by Standing.PlusMinus, becomes no grade
 	Gradebook *Gradebook  `json:"gradebook,omitempty"` // nil: no grades are written for another system

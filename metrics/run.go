@@ -145,7 +145,7 @@ type CheckOutcome string
 const (
 	CheckPassed       CheckOutcome = "passed"
 	CheckFailed       CheckOutcome = "failed"       // the run is INVALID
-	CheckDoubted      CheckOutcome = "doubted"      // the result stands, with a reservation
+	CheckDoubted      CheckOutcome = "doubted"      // the result stands, with a caveat
 	CheckInapplicable CheckOutcome = "inapplicable" // a flag or a capability says so
 	CheckNotMade      CheckOutcome = "not made"     // an earlier one failed
 )

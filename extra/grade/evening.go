@@ -225,10 +225,10 @@ func (e *evening) fault(t metrics.Trial) metrics.Verdict {
 	if !t.Verdict.Valid || t.Run == nil { // without a run only trials.json was read
 		return t.Verdict
 	}
-	for _, r := range verdict.AnswerOf(*t.Run).Reservations {
+	for _, r := range verdict.AnswerOf(*t.Run).Caveats {
 		// The class's own work may repeat keys.
 		if !slices.Contains(class.Allow, r.Name) && !verdict.OfMachine(*t.Run, r) && r.Name != verdict.FewRecords {
-			return metrics.Verdict{Check: verdict.Weakened, Reason: fmt.Sprintf("the reservation %s, which the class does not allow: %s", r.Name, r.Text)}
+			return metrics.Verdict{Check: verdict.Weakened, Reason: fmt.Sprintf("the caveat %s, which the class does not allow: %s", r.Name, r.Text)}
 		}
 	}
 	if largest := float64(t.Run.LargestServer()) / 1e6; class.MemoryMB > 0 && largest > class.MemoryMB {

@@ -376,7 +376,7 @@ func TestGates(t *testing.T) {
 	for name, want := range map[string]string{
 		"dies":  `trial \d+: INVALID(died, node0); and trial \d+`,
 		"large": `trial \d+: a server held 2300 MB of memory, and the limit is 2000 MB`,
-		"quick": `trial \d+: the reservation QUICK, which the class does not allow: the run was a short look, with few records; and trial \d+`,
+		"quick": `trial \d+: the caveat QUICK, which the class does not allow: the run was a short look, with few records; and trial \d+`,
 		"odd":   "it does not build: main.go:1: syntax error",
 	} {
 		e := standingOf(t, s, name)

@@ -64,7 +64,7 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 	}
 	return map[string]func(*strings.Builder, trial.Folder) error{
 		"valid": one(func(*metrics.Run) {}),
-		"reservations": one(func(run *metrics.Run) {
+		"caveats": one(func(run *metrics.Run) {
 			run.Ceiling = metrics.Ceiling{NullOpsPerS: 18.7e6}.Over(run.OpsPerS, false)
 			run.WarmUp = &stats.Stationarity{Seconds: 5, DriftShare: -0.034, TrendP: 0.003, Extended: true}
 			run.Preflight = &metrics.Preflight{Findings: []metrics.Finding{

@@ -172,8 +172,8 @@ func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
 	line("restart", bold, a.Restart)
 	line("checked", bold, a.Checked)
 	line("limit", bold, a.Limit)
-	for _, r := range a.Reservations {
-		line("but", yellow, r.String())
+	for _, r := range a.Caveats {
+		line("caveat", yellow, r.String())
 	}
 	report, where := string(dir), "logs"
 	if name := folder.Page(string(dir)); name != "" {

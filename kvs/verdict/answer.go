@@ -12,30 +12,30 @@ import (
 // Answer is a result in a reader's order, in words that the terminal and the report share.
 // Its sentences have no full stop. A part that is empty has nothing to say.
 type Answer struct {
-	Verdict      string // "VALID", "VALID, with 2 reservations", "INVALID"
-	Good         bool
-	Left         int    // trials that are still to be made
-	Headline     string // the result, or why there is none
-	Basis        string // what the headline is computed from
-	Rate         string // why total and the servers' medians differ
-	Latency      string
-	Bytes        string // what its calls carried
-	Restart      string // what the kill of a server cost
-	Checked      string // what was checked
-	Limit        string // what limits the result
-	Reservations []Reservation
-	Next         string // what to do next
+	Verdict  string // "VALID", "VALID, with 2 caveats", "INVALID"
+	Good     bool
+	Left     int    // trials that are still to be made
+	Headline string // the result, or why there is none
+	Basis    string // what the headline is computed from
+	Rate     string // why total and the servers' medians differ
+	Latency  string
+	Bytes    string // what its calls carried
+	Restart  string // what the kill of a server cost
+	Checked  string // what was checked
+	Limit    string // what limits the result
+	Caveats  []Caveat
+	Next     string // what to do next
 }
 
-// Reservation weakens a VALID result.
-type Reservation struct {
+// Caveat weakens a VALID result.
+type Caveat struct {
 	Name string // one for each kind, such as CLIENT-BOUND
 	Text string
 	Do   string // what to do about it
 }
 
-// String is the reservation as a sentence, with what to do.
-func (r Reservation) String() string {
+// String is the caveat as a sentence, with what to do.
+func (r Caveat) String() string {
 	return fmt.Sprintf("%s: %s (%s)", r.Text, r.Do, r.Name)
 }
 
@@ -49,8 +49,8 @@ func AnswerOf(run metrics.Run) Answer {
 		}
 		return a
 	}
-	a := Answer{Good: true, Reservations: reservationsOf(run), Rate: RateOf(run), Latency: latencyOf(run), Bytes: BytesOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
-	a.Verdict = validWith(len(a.Reservations))
+	a := Answer{Good: true, Caveats: caveatsOf(run), Rate: RateOf(run), Latency: latencyOf(run), Bytes: BytesOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
+	a.Verdict = validWith(len(a.Caveats))
 	if run.Restart != nil {
 		a.Restart = run.Restart.String()
 	}
@@ -77,12 +77,12 @@ func basisOn(basis, durability string) string {
 	return strings.Join(format.NonEmpty(basis, durability), "; ")
 }
 
-// validWith is the verdict's words with a number of reservations.
-func validWith(reservations int) string {
-	if reservations == 0 {
+// validWith is the verdict's words with a number of caveats.
+func validWith(caveats int) string {
+	if caveats == 0 {
 		return "VALID"
 	}
-	return "VALID, with " + format.Plural(reservations, "reservation")
+	return "VALID, with " + format.Plural(caveats, "caveat")
 }
 
 // because is the reason of a verdict in words.
@@ -237,7 +237,7 @@ func limitOf(run metrics.Run) string {
 	return strings.Join(format.NonEmpty(parts...), "; ")
 }
 
-// Names of reservations.
+// Names of caveats.
 const (
 	Quick   = "QUICK"          // of a run that is never ranked against others
 	Crowded = "OTHER WORK"     // of one that other processes disturbed
@@ -247,11 +247,11 @@ const (
 	FewRecords = "FEW RECORDS" // of a workload whose rounds repeat keys
 )
 
-// reservationsOf lists what weakens a VALID run, the gravest first.
-func reservationsOf(run metrics.Run) (all []Reservation) {
+// caveatsOf lists what weakens a VALID run, the gravest first.
+func caveatsOf(run metrics.Run) (all []Caveat) {
 	add := func(holds bool, name, do, layout string, args ...any) {
 		if holds {
-			all = append(all, Reservation{Name: name, Text: fmt.Sprintf(layout, args...), Do: do})
+			all = append(all, Caveat{Name: name, Text: fmt.Sprintf(layout, args...), Do: do})
 		}
 	}
 	add(run.Quick, Quick, "leave out --quick for a number to keep", "the run was a short look, with few records")
@@ -291,8 +291,8 @@ func reservationsOf(run metrics.Run) (all []Reservation) {
 	return all
 }
 
-// findingsOf has a reservation for each kind of warning that the preflight gave.
-func findingsOf(run metrics.Run) (all []Reservation) {
+// findingsOf has a caveat for each kind of warning that the preflight gave.
+func findingsOf(run metrics.Run) (all []Caveat) {
 	if run.Preflight == nil {
 		return nil
 	}
@@ -305,7 +305,7 @@ func findingsOf(run metrics.Run) (all []Reservation) {
 		if f.Type != "" {
 			do = "type " + f.Type
 		}
-		all = append(all, Reservation{Name: f.Fact, Text: format.OneLine(strings.Join(format.NonEmpty(f.Node, f.Text), ": ")), Do: do})
+		all = append(all, Caveat{Name: f.Fact, Text: format.OneLine(strings.Join(format.NonEmpty(f.Node, f.Text), ": ")), Do: do})
 	}
 	for i, r := range all {
 		if n := nodes[r.Name]; n > 1 {

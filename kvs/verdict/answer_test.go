@@ -20,22 +20,22 @@ func ratedTrials(rates ...float64) (plan metrics.Sweep, done []metrics.Trial) {
 
 // Six rates that fall from trial to trial have a trend by the normal approximation,
 // p 0.0085; with one pair in the other order they have none below 0.01.
-func TestReservationsOfTrials(t *testing.T) {
-	if a := AnswerOfTrials(ratedTrials(6, 5, 4, 3, 2, 1)); len(a.Reservations) != 1 || !strings.Contains(a.Reservations[0].Text, "trend in the order of the trials (Mann-Kendall p 0.0085)") || a.Verdict != "VALID, with 1 reservation" {
+func TestCaveatsOfTrials(t *testing.T) {
+	if a := AnswerOfTrials(ratedTrials(6, 5, 4, 3, 2, 1)); len(a.Caveats) != 1 || !strings.Contains(a.Caveats[0].Text, "trend in the order of the trials (Mann-Kendall p 0.0085)") || a.Verdict != "VALID, with 1 caveat" {
 		t.Errorf("%+v, want a trend", a)
 	}
-	if a := AnswerOfTrials(ratedTrials(6, 5, 4, 3, 1, 2)); len(a.Reservations) != 0 || a.Verdict != "VALID" {
-		t.Errorf("%+v of rates that are not in order, want no reservation", a)
+	if a := AnswerOfTrials(ratedTrials(6, 5, 4, 3, 1, 2)); len(a.Caveats) != 0 || a.Verdict != "VALID" {
+		t.Errorf("%+v of rates that are not in order, want no caveat", a)
 	}
 	plan, done := ratedTrials(1, 3, 2)
 	done[0].Run.WarmUp, done[2].Run.WarmUp = &stats.Stationarity{}, &stats.Stationarity{}
 	done[2].Run.Ceiling = &metrics.Ceiling{Headroom: 1.2, ClientBound: true}
 	var got []string
-	for _, r := range AnswerOfTrials(plan, done).Reservations {
+	for _, r := range AnswerOfTrials(plan, done).Caveats {
 		got = append(got, r.Name+r.Text[strings.LastIndex(r.Text, ","):])
 	}
 	if all, want := strings.Join(got, "; "), "NON-STATIONARY, and likewise in 1 more of 3 trials; CLIENT-BOUND, in 1 of 3 trials"; all != want {
-		t.Errorf("reservations %q, want %q", all, want)
+		t.Errorf("caveats %q, want %q", all, want)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestAnswerOfUnfinishedTrials(t *testing.T) {
 func TestFewRecords(t *testing.T) {
 	for records, want := range map[string]bool{"100": true, "16383": true, "16384": false, "1000000": false} {
 		run := metrics.Run{Verdict: metrics.Verdict{Valid: true}, Workload: metrics.Settings{"records": records, "batch": "8192"}, Nodes: []metrics.RunNode{{Role: metrics.Server}, {Role: metrics.Server}}}
-		all := AnswerOf(run).Reservations
+		all := AnswerOf(run).Caveats
 		if got := len(all) > 0 && all[0].Name == "FEW RECORDS" && all[0].Text == "a round has 16384 operations on "+records+" records: its calls repeat keys"; got != want {
 			t.Errorf("%s records: %v", records, all)
 		}

@@ -158,7 +158,7 @@ func rows(ids ...string) (some []Check) {
 // IDs of what makes an entry of a class INVALID beside a run's verdict.
 const (
 	Memory   = "memory"   // its servers held more than the class allows
-	Weakened = "weakened" // its run has a reservation that the class does not allow
+	Weakened = "weakened" // its run has a caveat that the class does not allow
 )
 
 // faults are the rows of what ends a run before it is judged: the kinds of plan.Fault, and
@@ -170,7 +170,7 @@ var faults = []Check{
 	{ID: "bad-args", Meaning: "every program takes its flags", Advice: "Type the flag as the program's -help says."},
 	{ID: "outside", Meaning: "nothing outside of the run ends it", Advice: "This is about the machine and not about your store: tell the instructor, who can measure again."},
 	{ID: Memory, Meaning: "an entry's servers take no more memory than the class allows", Advice: "Look at what is stored for each key beside its value, at buffers for each connection, and at old versions that are kept."},
-	{ID: Weakened, Meaning: "an entry's run has no reservation that the class does not allow", Advice: "If your store causes it, as when it closes connections, change that. Else tell the instructor."},
+	{ID: Weakened, Meaning: "an entry's run has no caveat that the class does not allow", Advice: "If your store causes it, as when it closes connections, change that. Else tell the instructor."},
 }
 
 // ofStore are the rows that a store alone can fail: what it answered or kept is wrong, it has
@@ -181,9 +181,9 @@ var ofStore = []string{"replies", "server-counts", "store-counts", "load", "miss
 // would show nothing else.
 func OfStore(v metrics.Verdict) bool { return slices.Contains(ofStore, v.Check) }
 
-// OfMachine reports whether a reservation is of the machine that measured: other work there,
+// OfMachine reports whether a caveat is of the machine that measured: other work there,
 // the drift of a rate, and what the preflight found.
-func OfMachine(run metrics.Run, r Reservation) bool {
+func OfMachine(run metrics.Run, r Caveat) bool {
 	return slices.Contains([]string{Crowded, Drifted, "DRIFT"}, r.Name) ||
 		run.Preflight != nil && slices.ContainsFunc(run.Preflight.Findings, func(f metrics.Finding) bool { return f.Fact == r.Name })
 }

@@ -36,7 +36,7 @@ func TestLink(t *testing.T) {
 }
 
 // A drift stands beside a VALID result.
-func TestDriftIsAReservation(t *testing.T) {
+func TestDriftIsACaveat(t *testing.T) {
 	for length, want := range map[float64]metrics.CheckOutcome{5: metrics.CheckInapplicable, 10: metrics.CheckDoubted, 33: metrics.CheckFailed} {
 		run := witnessed()
 		run.WindowS = length
@@ -51,13 +51,13 @@ func TestDriftIsAReservation(t *testing.T) {
 	found.ID = "drift"
 	run.Checks = []metrics.CheckResult{metrics.CheckResult(found)}
 	var words []string
-	for _, r := range reservationsOf(run.Run) {
+	for _, r := range caveatsOf(run.Run) {
 		words = append(words, r.String())
 	}
 	text := strings.Join(words, "; ")
 	for _, want := range []string{"the rate drifted by -79 % from the first half of the window to the second: ", "(DRIFT)"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the reservations lack %q: %s", want, text)
+			t.Errorf("the caveats lack %q: %s", want, text)
 		}
 	}
 }
@@ -76,16 +76,16 @@ func TestWindowsOfTrials(t *testing.T) {
 		done[i].Run = &run
 	}
 	text := ""
-	for _, r := range AnswerOfTrials(plan, done).Reservations {
+	for _, r := range AnswerOfTrials(plan, done).Caveats {
 		text += r.String() + "\n"
 	}
 	for _, want := range []string{"in all trials the clients counted +", "(LEAN)", "windows are 5 to 7 s long", "(WINDOWS)", "--until 2% is not reached: ", "(UNTIL)"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the reservations lack %q:\n%s", want, text)
+			t.Errorf("the caveats lack %q:\n%s", want, text)
 		}
 	}
 	done[1].Run.Ops = 10_000
-	for _, r := range AnswerOfTrials(plan, done).Reservations {
+	for _, r := range AnswerOfTrials(plan, done).Caveats {
 		if r.Name == "LEAN" {
 			t.Errorf("two of three trials lean: %s", r)
 		}

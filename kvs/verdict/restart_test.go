@@ -94,7 +94,7 @@ func TestRestart(t *testing.T) {
 			run.Verdict = metrics.Verdict{Valid: true}
 			a := AnswerOf(run.Run)
 			named := func(name string) bool {
-				return slices.ContainsFunc(a.Reservations, func(r Reservation) bool { return r.Name == name })
+				return slices.ContainsFunc(a.Caveats, func(r Caveat) bool { return r.Name == name })
 			}
 			if !strings.HasPrefix(a.Restart, "s1 was killed") || !named("RESTARTED") {
 				t.Errorf("%+v", a)

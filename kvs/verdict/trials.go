@@ -16,7 +16,7 @@ import (
 )
 
 // AnswerOfTrials returns the answer of the trials of a plan that were made so far. A trial that
-// failed leaves no result: the others would be a selection. Reservations about a trial come
+// failed leaves no result: the others would be a selection. Caveats about a trial come
 // from its Trial.Run, if there is one.
 func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	points := metrics.Summarize(plan, done)
@@ -25,8 +25,8 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 		return Answer{Verdict: "INVALID", Checked: metrics.MadeAgain(done), Next: "read " + failed[0].Folder + ", the folder of the first trial that failed",
 			Headline: fmt.Sprintf("%d of %s failed, first trial %d: %s", len(failed), format.Plural(len(done), "trial"), failed[0].Number, because(failed[0].Verdict))}
 	}
-	a := Answer{Good: true, Headline: "no result", Reservations: reservationsOfTrials(plan, points)}
-	a.Verdict = validWith(len(a.Reservations))
+	a := Answer{Good: true, Headline: "no result", Caveats: caveatsOfTrials(plan, points)}
+	a.Verdict = validWith(len(a.Caveats))
 	if best, ok := bestOf(points); ok {
 		a.describe(plan, points, best, len(done))
 		a.Checked = strings.Join(format.NonEmpty(a.Checked, metrics.MadeAgain(done)), "; ")
@@ -203,9 +203,9 @@ const (
 	fewestLeaning = 3
 )
 
-// windowsOfTrials are reservations about the windows of trials: their lengths, and whether in
+// windowsOfTrials are caveats about the windows of trials: their lengths, and whether in
 // all of them the clients counted more than the servers, or fewer.
-func windowsOfTrials(points []metrics.Point) (all []Reservation) {
+func windowsOfTrials(points []metrics.Point) (all []Caveat) {
 	lengths := make(map[float64][]float64) // by those that were asked for
 	var leans []float64
 	for _, p := range points {
@@ -223,20 +223,20 @@ func windowsOfTrials(points []metrics.Point) (all []Reservation) {
 	}
 	for _, asked := range slices.Sorted(maps.Keys(lengths)) {
 		if least, most := slices.Min(lengths[asked]), slices.Max(lengths[asked]); least < (1-metrics.WindowsApart)*most {
-			all = append(all, Reservation{Name: "WINDOWS", Do: fmt.Sprintf("add --secs %.0f", math.Ceil(most)),
+			all = append(all, Caveat{Name: "WINDOWS", Do: fmt.Sprintf("add --secs %.0f", math.Ceil(most)),
 				Text: fmt.Sprintf("the trials' windows are %.3g to %.3g s long, as their rounds became longer and longer", least, most)})
 		}
 	}
 	if len(leans) >= fewestLeaning && (slices.Min(leans) > maxLean || slices.Max(leans) < -maxLean) {
-		all = append(all, Reservation{Name: "LEAN", Do: "warm up longer, or measure longer",
+		all = append(all, Caveat{Name: "LEAN", Do: "warm up longer, or measure longer",
 			Text: fmt.Sprintf("in all trials the clients counted %+.1f to %+.1f %% against what the servers applied in the window", 100*slices.Min(leans), 100*slices.Max(leans))})
 	}
 	return all
 }
 
-// reservationsOfTrials joins the reservations of all valid trials by their kinds, and adds
+// caveatsOfTrials joins the caveats of all valid trials by their kinds, and adds
 // those of the points.
-func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Reservation) {
+func caveatsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Caveat) {
 	valid, count := 0, map[string]int{}
 	for _, point := range points {
 		for _, trial := range point.Valid {
@@ -244,7 +244,7 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 			if trial.Run == nil {
 				continue
 			}
-			for _, r := range reservationsOf(*trial.Run) {
+			for _, r := range caveatsOf(*trial.Run) {
 				if r.Name == saturated && curve.Is(plan) {
 					continue // the end of a curve is
 				}
@@ -264,7 +264,7 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 		}
 	}
 	if v := plan.Variants; len(v) == 2 && v[0].GitCommit != v[1].GitCommit {
-		all = append(all, Reservation{Name: "TWO CLIENTS", Text: "A and B were measured by the clients of different commits", Do: "type server:REV, to compare servers by one client"})
+		all = append(all, Caveat{Name: "TWO CLIENTS", Text: "A and B were measured by the clients of different commits", Do: "type server:REV, to compare servers by one client"})
 	}
 	var runs []*metrics.Run
 	var varied []string
@@ -277,19 +277,19 @@ func reservationsOfTrials(plan metrics.Sweep, points []metrics.Point) (all []Res
 		varied = append(varied, knob.Name)
 	}
 	if text := metrics.UnlikeStores(runs, varied...); text != "" {
-		all = append(all, Reservation{Name: "CLASSES", Text: text, Do: "state it beside a ranking"})
+		all = append(all, Caveat{Name: "CLASSES", Text: text, Do: "state it beside a ranking"})
 	}
 	all = append(all, windowsOfTrials(points)...)
 	for _, point := range points {
 		if at := metrics.PointName(plan.Knobs, point.Values); plan.Until > 0 && !point.Met(plan.Until) {
 			estimate, _ := point.Estimate()
-			all = append(all, Reservation{Name: "UNTIL", Do: "end other work on the machines, or lengthen the window",
+			all = append(all, Caveat{Name: "UNTIL", Do: "end other work on the machines, or lengthen the window",
 				Text: fmt.Sprintf("--until %g%% is not reached%s: the interval's half-width is %.2g %% after %s", 100*plan.Until, strings.TrimSuffix(" at "+at, " at "), 100*estimate.HalfWidth(), format.Plural(point.Trials(), "trial"))})
 		}
 		const chance = 0.01 // of such a warning in a sweep without a trend
 		if p := stats.MannKendall(point.Rates()); point.OK() && p*float64(len(points)) < chance {
 			at := strings.Join(format.NonEmpty("the rates", metrics.PointName(plan.Knobs, point.Values)), " at ")
-			all = append(all, Reservation{Name: "TREND", Do: "warm up longer, or look for what changes",
+			all = append(all, Caveat{Name: "TREND", Do: "warm up longer, or look for what changes",
 				Text: fmt.Sprintf("%s have a trend in the order of the trials (Mann-Kendall p %.2g), and the interval takes them for independent", at, p)})
 		}
 	}

@@ -87,7 +87,7 @@ func TestGradeRun(t *testing.T) {
   judged on 3.2M ops/s: one trial, no interval; 6 trials would have one
   reached the step of 3.2M ops/s, with 0.0 % to spare
   the next, 6.4M ops/s for 95 %, needs 2.00 times as much`},
-		{metrics.Run{OpsPerS: 99e6, Verdict: foldertest.Valid, Quick: true}, "no grade: the result has a reservation that ../grades.toml does not allow, QUICK: the run was a short look, with few records"},
+		{metrics.Run{OpsPerS: 99e6, Verdict: foldertest.Valid, Quick: true}, "no grade: the result has a caveat that ../grades.toml does not allow, QUICK: the run was a short look, with few records"},
 		{metrics.Run{OpsPerS: 99e6, Verdict: metrics.Verdict{Reason: "misses", Node: "n1"}}, "no grade: the verdict is INVALID(misses, n1)"},
 	} {
 		if got := scale.GradeRun(test.run).String(); got != test.want {
@@ -197,7 +197,7 @@ func TestReadScaleRefuses(t *testing.T) {
 	}
 }
 
-// A scale grades its work alone, and no result with a reservation that it does not allow.
+// A scale grades its work alone, and no result with a caveat that it does not allow.
 func TestScaleRefusesResults(t *testing.T) {
 	done := metrics.Settings{"workload": "YCSB-B", "distribution": "", "theta": "0.99", "records": "1000", "value-size": "128", "secs": "5", "batch": "64"}
 	with := func(flag, value string) metrics.Settings {
@@ -220,9 +220,9 @@ func TestScaleRefusesResults(t *testing.T) {
 		{"sequential", text(), metrics.Run{Workload: with("distribution", "sequential")}, `no grade: not the work of c.toml: -distribution is "sequential"`},
 		{"short", text(), metrics.Run{Workload: with("secs", "4.9")}, `no grade: not the work of c.toml: -secs is "4.9", want at least 5`},
 		{"unknown", text(), metrics.Run{}, `no grade: not the work of c.toml: -workload is "", want YCSB-B`},
-		{"unsteady", text(), metrics.Run{Workload: done, WarmUp: unsteady}, "no grade: the result has a reservation that c.toml does not allow, NON-STATIONARY: the rate drifted by "},
+		{"unsteady", text(), metrics.Run{Workload: done, WarmUp: unsteady}, "no grade: the result has a caveat that c.toml does not allow, NON-STATIONARY: the rate drifted by "},
 		{"unsteady and allowed", text("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, WarmUp: unsteady}, "grade 50 %"},
-		{"quick", text("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Quick: true}, "no grade: the result has a reservation that c.toml does not allow, QUICK: "},
+		{"quick", text("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Quick: true}, "no grade: the result has a caveat that c.toml does not allow, QUICK: "},
 	} {
 		scale, err := scaleOf(t, "c.toml", test.text)
 		if err != nil {

@@ -28,7 +28,7 @@ type Work struct {
 	Records      uint64   `toml:"records"`      // -records
 	ValueSize    uint64   `toml:"value_size"`   // -value-size, in bytes
 	LeastSecs    float64  `toml:"least_secs"`   // -secs is this or more
-	Allow        []string `toml:"allow"`        // names of the reservations that a result may have
+	Allow        []string `toml:"allow"`        // names of the caveats that a result may have
 }
 
 // Args returns the clients' arguments that ask for the work; none for the zero Work.

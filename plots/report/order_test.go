@@ -36,7 +36,7 @@ func outline(t *testing.T, page []byte) (parts []string) {
 			class, _, _ := strings.Cut(a.Value, " ")
 			switch {
 			case a.Name.Local == "id" && (start.Name.Local == "section" || start.Name.Local == "figure"),
-				a.Name.Local == "class" && slices.Contains([]string{"verdict", "headline", "reason", "basis", "tiles", "reservations"}, class):
+				a.Name.Local == "class" && slices.Contains([]string{"verdict", "headline", "reason", "basis", "tiles", "caveats"}, class):
 				parts = append(parts, class)
 			}
 		}
@@ -44,7 +44,7 @@ func outline(t *testing.T, page []byte) (parts []string) {
 }
 
 // A page answers first: the verdict, the headline, the main figure, three tiles and the
-// reservations. Then come what limits the result, latency and usage, and in the end the
+// caveats. Then come what limits the result, latency and usage, and in the end the
 // method and the counts. A result that is INVALID has no large number.
 func TestReportOrder(t *testing.T) {
 	invalid := foldertest.Gallery["invalid"]
@@ -52,7 +52,7 @@ func TestReportOrder(t *testing.T) {
 		plan foldertest.Plan
 		want string
 	}{
-		"valid":   {foldertest.Gallery["cluster"], "verdict headline basis figure-throughput tiles reservations bottleneck ceiling latency figure-latency usage figure-cpu figure-network figure-memory throughput skew configuration hardware reproduce method raw"},
+		"valid":   {foldertest.Gallery["cluster"], "verdict headline basis figure-throughput tiles caveats bottleneck ceiling latency figure-latency usage figure-cpu figure-network figure-memory throughput skew configuration hardware reproduce method raw"},
 		"invalid": {invalid, "verdict reason figure-throughput bottleneck ceiling latency figure-latency usage figure-cpu figure-network figure-memory throughput skew configuration hardware reproduce method raw"},
 	} {
 		r := loadMade(t, foldertest.MakeRun(t, test.plan))
@@ -101,15 +101,15 @@ func TestReportHasTheAnswersWords(t *testing.T) {
 	}
 	a := verdict.AnswerOf(r.Run)
 	words := []string{a.Verdict, a.Headline, a.Basis, a.Latency, a.Bytes, a.Limit, a.Checked, a.Next, verdict.RateOf(r.Run)}
-	for _, reservation := range a.Reservations {
-		words = append(words, reservation.String())
+	for _, caveat := range a.Caveats {
+		words = append(words, caveat.String())
 	}
 	for _, text := range words {
 		if !bytes.Contains(page, []byte(text)) && !bytes.Contains(page, []byte(sentence(text))) {
 			t.Errorf("the page lacks %q", text)
 		}
 	}
-	if len(a.Reservations) == 0 {
-		t.Error("the run has no reservation to show")
+	if len(a.Caveats) == 0 {
+		t.Error("the run has no caveat to show")
 	}
 }

@@ -71,8 +71,8 @@ func Files(s *folder.Sweep) (files []report.File, err error) {
 // board is a class's folder as its files show it.
 type board struct {
 	*folder.Sweep
-	Rows   []row                 // the entries, those with a rank first
-	Shared []verdict.Reservation // that all entries have, or that are of several together
+	Rows   []row            // the entries, those with a rank first
+	Shared []verdict.Caveat // that all entries have, or that are of several together
 	Walls  walls
 }
 
@@ -81,9 +81,9 @@ type row struct {
 	metrics.Standing
 	Of        metrics.Entry
 	Reference bool
-	Grade     float64               // points
-	Graded    bool                  // the grade is one to keep
-	Own       []verdict.Reservation // that not all entries have
+	Grade     float64          // points
+	Graded    bool             // the grade is one to keep
+	Own       []verdict.Caveat // that not all entries have
 	Scale     scale
 }
 
@@ -134,7 +134,7 @@ func (b *board) points() float64 {
 	return b.Class.Gradebook.Points
 }
 
-// reserve sorts the reservations into those of all entries and those of some.
+// reserve sorts the caveats into those of all entries and those of some.
 func (b *board) reserve() {
 	var names []string
 	count := make(map[string]int) // of the entries that have it
@@ -143,24 +143,24 @@ func (b *board) reserve() {
 			continue
 		}
 		names = append(names, r.Entry)
-		b.Rows[i].Own = slices.DeleteFunc(b.answer(r.Entry).Reservations, ofMachine)
-		for _, reservation := range b.Rows[i].Own {
-			count[reservation.Name]++
+		b.Rows[i].Own = slices.DeleteFunc(b.answer(r.Entry).Caveats, ofMachine)
+		for _, caveat := range b.Rows[i].Own {
+			count[caveat.Name]++
 		}
 	}
 	if len(names) == 0 {
 		return
 	}
-	some := func(r verdict.Reservation) bool { return count[r.Name] > 0 && count[r.Name] < len(names) }
-	b.Shared = slices.DeleteFunc(b.answer(names...).Reservations, some)
+	some := func(r verdict.Caveat) bool { return count[r.Name] > 0 && count[r.Name] < len(names) }
+	b.Shared = slices.DeleteFunc(b.answer(names...).Caveats, some)
 	for i := range b.Rows {
-		b.Rows[i].Own = slices.DeleteFunc(b.Rows[i].Own, func(r verdict.Reservation) bool { return !some(r) })
+		b.Rows[i].Own = slices.DeleteFunc(b.Rows[i].Own, func(r verdict.Caveat) bool { return !some(r) })
 	}
 }
 
-// ofMachine reports whether a reservation is of the instructor's machine, which no student
+// ofMachine reports whether a caveat is of the instructor's machine, which no student
 // can change.
-func ofMachine(r verdict.Reservation) bool {
+func ofMachine(r verdict.Caveat) bool {
 	return r.Name == verdict.Crowded || r.Name == metrics.Leftover
 }
 

@@ -104,9 +104,9 @@ func (e entry) Limits() (sentences []string) {
 	return sentences
 }
 
-// Reservations are those that a student can do something about.
-func (e entry) Reservations() []verdict.Reservation {
-	return slices.DeleteFunc(e.Answer.Reservations, ofMachine)
+// Caveats are those that a student can do something about.
+func (e entry) Caveats() []verdict.Caveat {
+	return slices.DeleteFunc(e.Answer.Caveats, ofMachine)
 }
 
 // ScoreFigure is the score with the entry's place.

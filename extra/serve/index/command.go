@@ -12,7 +12,7 @@ var Command = command.Command{
 	Name:     "list",
 	Synopsis: []string{"list [LOGS]"},
 	Usage: `list: prints a line for each run folder in LOGS (logs), the newest first: verdict, operations per
-second, p99, number of reservations, work and result.
+second, p99, number of caveats, work and result.
 `,
 	Run: func(c *command.Call) error {
 		dir, err := Folder(c)

@@ -36,7 +36,7 @@ type Entry struct {
 	Result  string    `json:"result"`    // the headline of several points, or why there is no result
 	Page    string    `json:"page"`      // the file that shows it; "" without one
 
-	Reservations []string `json:"reservations"` // their names
+	Caveats []string `json:"reservations"` // their names
 }
 
 // Read lists the run folders in dir, the newest first. A folder that cannot be read is an
@@ -157,8 +157,8 @@ func (e *Entry) judge(a verdict.Answer) {
 	if e.Verdict = a.Verdict; a.Good {
 		e.Verdict = metrics.Verdict{Valid: true}.String()
 	}
-	for _, r := range a.Reservations {
-		e.Reservations = append(e.Reservations, r.Name)
+	for _, r := range a.Caveats {
+		e.Caveats = append(e.Caveats, r.Name)
 	}
 	if !a.Good {
 		e.Result = a.Headline

@@ -10,7 +10,7 @@ import (
 
 // Text returns a table of the entries. Each is a line of at most width columns; 0 cuts none.
 func Text(all []Entry, width int) string {
-	rows := [][]string{{"id", "commit", "verdict", "ops/s", "p99 ms", "reserv.", "work, result"}}
+	rows := [][]string{{"id", "commit", "verdict", "ops/s", "p99 ms", "caveats", "work, result"}}
 	for _, e := range all {
 		rows = append(rows, e.cells(width))
 	}
@@ -39,8 +39,8 @@ func (e Entry) cells(width int) []string {
 	if e.P99 != nil {
 		p99 = format.Milliseconds(*e.P99)
 	}
-	if n := len(e.Reservations); n > 0 {
-		number, names = fmt.Sprint(n), "but "+strings.Join(e.Reservations, ", ")
+	if n := len(e.Caveats); n > 0 {
+		number, names = fmt.Sprint(n), "but "+strings.Join(e.Caveats, ", ")
 	}
 	what := format.Label(strings.Join(format.NonEmpty(e.Result, e.Work, names), "; "), 300)
 	return []string{format.Label(e.ID, room), e.ShortCommit(), cmp.Or(e.Verdict, "-"), fmt.Sprintf("%5s", rate), fmt.Sprintf("%6s", p99), fmt.Sprintf("%7s", number), what}
