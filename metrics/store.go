@@ -96,9 +96,9 @@ type Store struct {
 	Missing     []string          `json:"checks_not_made,omitempty"` // for which the store has no witness, in words
 }
 
-// Class names the store, its version, settings and connections: results of different
+// RankClass names the store, its version, settings and connections: results of different
 // classes are not ranked without saying so. That of nil is kvlab's own.
-func (s *Store) Class() string {
+func (s *Store) RankClass() string {
 	if s == nil {
 		return ownStore
 	}
@@ -128,9 +128,9 @@ func (s *Store) Title() string {
 
 const ownStore = "kvlab's own store"
 
-// Class says in a few words how programs were contained, and which walls did not hold: ""
+// RankClass says in a few words how programs were contained, and which walls did not hold: ""
 // of those that were not.
-func (c *Containment) Class() string {
+func (c *Containment) RankClass() string {
 	if c == nil {
 		return ""
 	}
@@ -167,7 +167,7 @@ const (
 // Conditions returns the conditions of a run's result, by name. One that is not known is
 // absent.
 func (r Run) Conditions() map[string]string {
-	all := map[string]string{Durability: InMemory, Replicas: "0", connections: r.Workload[connections], counting: string(r.Counting), containment: cmp.Or(r.Contained.Class(), "none")}
+	all := map[string]string{Durability: InMemory, Replicas: "0", connections: r.Workload[connections], counting: string(r.Counting), containment: cmp.Or(r.Contained.RankClass(), "none")}
 	if r.Store != nil {
 		all[Durability], all[Replicas] = r.Store.Settings[Durability], r.Store.Settings[Replicas]
 	}

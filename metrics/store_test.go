@@ -4,7 +4,7 @@ import "testing"
 
 func TestStoreTitle(t *testing.T) {
 	store := &Store{Name: "redis", Driver: "redis", Version: "redis 7", Settings: map[string]string{"save": `""`, "appendonly": `"no"`}, Connections: 16}
-	if got := store.Class(); got != `redis 7 (appendonly "no", save ""), 16 connections` {
+	if got := store.RankClass(); got != `redis 7 (appendonly "no", save ""), 16 connections` {
 		t.Errorf("%q", got)
 	}
 	if title := (&Store{Name: "team-7", Driver: "lab", Version: "1"}).Title(); title != "team-7, 1" {

@@ -36,7 +36,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		Counting:     run.Counting,
 		Store:        run.Store,
 		Durability:   run.Durability,
-		Contained:    run.Contained.Class(),
+		Contained:    run.Contained.RankClass(),
 		Run:          &run,
 	}
 	if run.WarmUp != nil {
@@ -107,7 +107,7 @@ type Trial struct {
 	Counting           Counting       `json:"counts,omitempty"`         // see Run
 	Store              *Store         `json:"store,omitempty"`          // see Run
 	Durability         string         `json:"durability,omitempty"`     // see Run
-	Contained          string         `json:"contained,omitempty"`      // see Containment.Class
+	Contained          string         `json:"contained,omitempty"`      // see Containment.RankClass
 	NonStationary      bool           `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
 	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling
 	ClientBound        bool           `json:"client_bound,omitempty"`

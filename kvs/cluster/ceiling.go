@@ -123,7 +123,7 @@ func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kin
 			}
 		},
 	})
-	err = controller.Lead(ctx)
+	err = controller.Run(ctx)
 	controller.Fill(&run)
 	if run.Verdict = kind.Judge(&run); err != nil {
 		run.Verdict = trial.VerdictOf(err)

@@ -173,7 +173,7 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 		if server = built[metrics.Server]; err == nil && from.Kind == metrics.BothPrograms {
 			at.commit, at.changed, at.programs = commit, nil, built
 			r.supply(at)
-			return at.programs.Led(ctx, at.cfg.Contain)
+			return at.programs.CheckControl(ctx, at.cfg.Contain)
 		}
 	}
 	if err != nil {
@@ -182,7 +182,7 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 	at.server = commit
 	at.programs = maps.Clone(at.programs)
 	at.programs[metrics.Server] = server
-	return cmp.Or(at.programs.Led(ctx, at.cfg.Contain), at.programs.SpeakAlike(ctx, at.cfg.Contain))
+	return cmp.Or(at.programs.CheckControl(ctx, at.cfg.Contain), at.programs.CheckProtocols(ctx, at.cfg.Contain))
 }
 
 // stranger says how a configuration's sources of strangers are built.

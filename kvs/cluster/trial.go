@@ -124,7 +124,7 @@ func (l *Launcher) conduct(ctx context.Context, j job) (controller *trial.Contro
 	}
 	controller = trial.New(setup)
 	if err == nil {
-		err = controller.Lead(limited)
+		err = controller.Run(limited)
 	}
 	if err == nil {
 		preflight.ClocksAfter(ctx, target, &found)

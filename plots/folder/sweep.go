@@ -221,7 +221,7 @@ func (r *Run) Configuration() map[string]string {
 	if commit := r.commit(); commit != "" {
 		all["git commit"] = commit
 	}
-	all["store"] = r.Store.Class()
+	all["store"] = r.Store.RankClass()
 	maps.Copy(all, r.Conditions())
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // settings of kvlab's own store, of another
 	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Settings(metrics.Server).Engine(), "model": r.Model()} {

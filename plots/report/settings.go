@@ -21,10 +21,10 @@ func flagsOf(r *folder.Run, knobs []metrics.Knob) map[string]string {
 	}
 	if r.Store != nil { // the other flags are of kvlab's own servers
 		maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "servers' -") && name != "servers' -target" })
-		all["store"] = r.Store.Class() + ", counts " + string(r.Counting)
+		all["store"] = r.Store.RankClass() + ", counts " + string(r.Counting)
 	}
 	if r.Contained != nil {
-		all["servers' programs"] = r.Contained.Class()
+		all["servers' programs"] = r.Contained.RankClass()
 	}
 	for _, node := range r.Servers() {
 		if node.Config != nil && node.Config.Capabilities != nil {

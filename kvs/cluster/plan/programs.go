@@ -127,9 +127,9 @@ func (p Programs) protocols(ctx context.Context, role metrics.Role, wrap Wrapper
 	return protocols
 }
 
-// Led returns an error unless the launcher can lead both programs of another commit and read
-// their records.
-func (p Programs) Led(ctx context.Context, wrap Wrapper) error {
+// CheckControl returns an error unless the launcher can control both programs of another
+// commit and read their records.
+func (p Programs) CheckControl(ctx context.Context, wrap Wrapper) error {
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		if says := p.protocols(ctx, role, wrap); !strings.HasSuffix(says, node.Led) {
 			return fmt.Errorf("its %s is of another format: it says %q, this launcher wants %q", Program(role), says, node.Led)
@@ -138,9 +138,9 @@ func (p Programs) Led(ctx context.Context, wrap Wrapper) error {
 	return nil
 }
 
-// SpeakAlike returns an error unless servers and clients, whose programs are of
+// CheckProtocols returns an error unless servers and clients, whose programs are of
 // different commits, speak the same protocols.
-func (p Programs) SpeakAlike(ctx context.Context, wrap Wrapper) error {
+func (p Programs) CheckProtocols(ctx context.Context, wrap Wrapper) error {
 	server, client := p.protocols(ctx, metrics.Server, wrap), p.protocols(ctx, metrics.Client, wrap)
 	if server == client {
 		return nil

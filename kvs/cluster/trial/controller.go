@@ -57,7 +57,7 @@ type Controller struct {
 	authority *certs.Authority // nil until a certificate is needed
 
 	processes []*process
-	latency   *latency.Log // writes latency.hlog once Lead has created it
+	latency   *latency.Log // writes latency.hlog once Run has created it
 	inbox     chan message
 	asked     map[metrics.Role]stage // the last stage that each role may have reached
 	phase     metrics.Phase          // the clients' common one, as the servers know it
@@ -99,9 +99,9 @@ func New(s Setup) *Controller {
 	return c
 }
 
-// Lead leads the processes from their start to their end and leaves none behind.
+// Run starts the processes, drives them to the end, and always stops them.
 // The error is a fault, plan.ErrInterrupted, or that of a file in the run's folder.
-func (c *Controller) Lead(ctx context.Context) error {
+func (c *Controller) Run(ctx context.Context) error {
 	c.ends, _ = ctx.Deadline()
 	for _, place := range c.Plan.Places {
 		m := &process{Place: place, way: c.Runner.Way(place.Node), phase: metrics.Idle, contained: c.Runner.Contains(place)}
