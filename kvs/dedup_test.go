@@ -48,7 +48,7 @@ func TestDedupReply(t *testing.T) {
 	}
 }
 
-// valueOf is one version of a key's value; versions differ in one byte, which
+// valueOf returns one version of a key's value; versions differ in one byte, which
 // may be at either end or between, and in length.
 func valueOf(key, version int) []byte {
 	value := bytes.Repeat(fmt.Appendf(nil, "%08d", key), 2+key%17)

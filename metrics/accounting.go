@@ -114,7 +114,7 @@ type Protocol struct {
 	TLS   bool   `json:"tls,omitempty"`   // -tls
 }
 
-// ProtocolOf is the protocol that a client's flags ask for.
+// ProtocolOf returns the protocol that a client's flags ask for.
 func ProtocolOf(v Settings) Protocol {
 	return Protocol{Codec: v.Codec(), CRC: v.CRC(), Dedup: v.SavesBytes(), Retry: v.Retry(), Cache: v.Caches(), TLS: v.TLS()}
 }

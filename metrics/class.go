@@ -102,7 +102,7 @@ type Standing struct {
 	Failed []int `json:"failed_trials,omitempty"` // their numbers
 }
 
-// PlusMinus is the half-width of the score's 95 % interval, or the longer half, in per cent
+// PlusMinus returns the half-width of the score's 95 % interval, or the longer half, in per cent
 // of the full score; known is false before there is one.
 func (s Standing) PlusMinus() (half float64, known bool) {
 	return max(s.Score-s.ScoreLow, s.ScoreHigh-s.Score), s.RatioHigh > 0

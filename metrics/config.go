@@ -122,7 +122,7 @@ func (r Run) Settings(role Role) Settings {
 // DefaultModel is the servers' execution model without -model.
 const DefaultModel = "conn"
 
-// Model is the servers' execution model; "" where it is not known, as of a foreign store.
+// Model returns the servers' execution model; "" where it is not known, as of a foreign store.
 func (r Run) Model() string {
 	if r.Store != nil || r.Config(Server) == nil {
 		return ""

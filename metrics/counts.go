@@ -41,12 +41,12 @@ func CountsOf(ops [len(KindNames)]uint64, hits, misses, calls uint64) Counts {
 	return Counts{ops[0], ops[1], ops[2], ops[3], ops[4], ops[5], ops[6], hits, misses, calls}
 }
 
-// Ops is the number of operations. The parts of a scan are one.
+// Ops returns the number of operations. The parts of a scan are one.
 func (c Counts) Ops() uint64 {
 	return c.Gets + c.Puts + c.ReadModifyWrites + c.Inserts + c.Deletes + c.Scans
 }
 
-// PerCall is the mean number of operations of a call; 0 without one.
+// PerCall returns the mean number of operations of a call; 0 without one.
 func (c Counts) PerCall() float64 { return float64(c.Ops()) / float64(max(c.Calls, 1)) }
 
 // Add returns the field-wise sum of c and d.
@@ -106,7 +106,7 @@ type Bytes struct {
 // Add returns the sum of b and c.
 func (b Bytes) Add(c Bytes) Bytes { return Bytes{b.Sent + c.Sent, b.Received + c.Received} }
 
-// PerSecond is a rate; 0 for an interval without length.
+// PerSecond returns a rate; 0 for an interval without length.
 func PerSecond(n, seconds float64) float64 {
 	if seconds <= 0 {
 		return 0
@@ -173,7 +173,7 @@ type RouterBalance struct {
 	Balanced float64 `json:"balanced"`
 }
 
-// HeadTotal is the share of all of the Head together.
+// HeadTotal returns the share of all of the Head together.
 func (s Skew) HeadTotal() Share {
 	var sum Share
 	for _, h := range s.Head {
@@ -183,14 +183,14 @@ func (s Skew) HeadTotal() Share {
 	return sum
 }
 
-// Balance is the Balance of the servers' shares, 0 to 1, in theory and as it was.
+// Balance returns the Balance of the servers' shares, 0 to 1, in theory and as it was.
 func (s Skew) Balance() Share {
 	most := s.Busiest()
 	n := float64(max(1, len(s.Servers)))
 	return Share{Theory: 1 / (n * most.Theory), Observed: 1 / (n * most.Observed)}
 }
 
-// Busiest is the largest observed share, with its server, and the largest
+// Busiest returns the largest observed share, with its server, and the largest
 // theoretical one; 1 without a server.
 func (s Skew) Busiest() ServerShare {
 	if len(s.Servers) == 0 {

@@ -46,16 +46,16 @@ func MakeValue(client, worker int, version uint32) Value {
 	return Value(client)<<48 | Value(worker)<<32 | Value(version)
 }
 
-// Client is the number of the writer's client.
+// Client returns the number of the writer's client.
 func (v Value) Client() int { return int(v >> 48) }
 
-// Worker is the writer's number in its client.
+// Worker returns the writer's number in its client.
 func (v Value) Worker() int { return int(v >> 32 & 0xffff) }
 
 // Version says which of its writer's writes it is.
 func (v Value) Version() uint32 { return uint32(v) }
 
-// String is client, worker and version, such as "0.12#345", or "none".
+// String returns client, worker and version, such as "0.12#345", or "none".
 func (v Value) String() string {
 	if v == NoValue {
 		return "none"

@@ -45,7 +45,7 @@ func pack(t testing.TB, s Slice, histories ...History) Slice {
 	return s
 }
 
-// randomSlice is one client's history of a key, with the extremes of each number.
+// randomSlice returns one client's history of a key, with the extremes of each number.
 func randomSlice(random *rand.Rand, client, number int) History {
 	h := History{Key: string(make([]byte, random.IntN(3))), Slice: number}
 	ns := func() int64 {

@@ -84,7 +84,7 @@ func (c *Ceiling) Share() string {
 	return fmt.Sprintf("%.2fx as fast without a store", c.Headroom)
 }
 
-// String is the ceiling's line on the terminal: "3.10x as fast without a store (null
+// String returns the ceiling's line on the terminal: "3.10x as fast without a store (null
 // engine 14.2M ops/s, in process 22M ops/s)", with CLIENT-BOUND before it where it is too
 // low, or why there is none; "" for nil.
 func (c *Ceiling) String() string {
@@ -148,7 +148,7 @@ type Bottleneck struct {
 	Figures  BottleneckFigures `json:"figures"`
 }
 
-// Cause is what limits the run, and why.
+// Cause returns what limits the run, and why.
 func (b Bottleneck) Cause() string {
 	what := string(b.Kind)
 	if b.Kind == LimitUnknown {

@@ -27,7 +27,7 @@ func (p Preflight) Failures() []Finding {
 // out and found nothing.
 func (p *Preflight) Failed() bool { return p != nil && len(p.Failures()) > 0 }
 
-// SlowestLink is the rate in bits per second of the slowest data link, and 0
+// SlowestLink returns the rate in bits per second of the slowest data link, and 0
 // unless there are several machines and each link's rate is known.
 func (p *Preflight) SlowestLink() uint64 {
 	if p == nil || len(p.Machines) < 2 {
@@ -43,7 +43,7 @@ func (p *Preflight) SlowestLink() uint64 {
 	return slowest
 }
 
-// ClockOffset is how far the monotonic clock of a node's machine was ahead of the
+// ClockOffset returns how far the monotonic clock of a node's machine was ahead of the
 // launcher's before the run: the middle of its bounds; 0 where it is not known.
 func (p *Preflight) ClockOffset(node string) time.Duration {
 	if m := p.machine(node); m != nil && m.ClockBefore != nil {
@@ -84,7 +84,7 @@ func (p *Preflight) ClockOffsetBounds(node string) (ClockOffsetBounds, bool) {
 	return ClockOffsetBounds{}, false
 }
 
-// machine is a node's machine, or nil.
+// machine returns a node's machine, or nil.
 func (p *Preflight) machine(node string) *Machine {
 	if p == nil {
 		return nil

@@ -141,10 +141,10 @@ type Interval struct {
 	Counts  Counts  `json:"counts"`
 }
 
-// OpsPerS is the interval's rate in operations per second; 0 for an empty one.
+// OpsPerS returns the interval's rate in operations per second; 0 for an empty one.
 func (i Interval) OpsPerS() float64 { return PerSecond(float64(i.Counts.Ops()), i.LengthS) }
 
-// Lines is the interval as a node's log shows it, each second, in the form that
+// Lines returns the interval as a node's log shows it, each second, in the form that
 // the labs' report-tput.py reads: every line with "ops/s" in it is a sample, its
 // second word the rate. No other line of a log may hold that word.
 //

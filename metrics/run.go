@@ -158,7 +158,7 @@ type CheckResult struct {
 	Evidence string       `json:"evidence"`       // the figures that it compared, or why there are none
 }
 
-// String is the verdict's line on the terminal without the leading word:
+// String returns the verdict's line on the terminal without the leading word:
 // "VALID", or "INVALID(reason, node)".
 func (v Verdict) String() string {
 	switch {
@@ -222,7 +222,7 @@ func (r Run) InWindow() (sum Counts) {
 	return sum
 }
 
-// BytesPerOp is what clients sent in batches and received in replies for an operation in the
+// BytesPerOp returns what clients sent in batches and received in replies for an operation in the
 // window, without the frames' headers; 0 unknown.
 func (r Run) BytesPerOp() (sent, received float64) {
 	var carried Bytes
@@ -264,7 +264,7 @@ type Lab struct {
 	CPUShares    bool   `json:"cpu_shares"`      // every host is due the same share of the cores
 }
 
-// String is the lab in words, as the terminal and the report show it; "" for
+// String returns the lab in words, as the terminal and the report show it; "" for
 // nil.
 func (l *Lab) String() string {
 	if l == nil {
@@ -277,7 +277,7 @@ func (l *Lab) String() string {
 	return text + "links " + bitRate(l.LinkBitsPerS)
 }
 
-// LargestServer is the largest resident set of a server in the window, or the largest peak of
+// LargestServer returns the largest resident set of a server in the window, or the largest peak of
 // a contained one, in bytes; 0 where no server reported it.
 func (r Run) LargestServer() (largest uint64) {
 	for _, s := range r.Summaries(Server) {
@@ -291,7 +291,7 @@ func (r Run) LargestServer() (largest uint64) {
 	return largest
 }
 
-// Protocol is what the clients spoke to a foreign store's servers that have no store, in words;
+// Protocol returns what the clients spoke to a foreign store's servers that have no store, in words;
 // "" in any other run.
 func (r *Run) Protocol() string {
 	if r == nil {
@@ -303,7 +303,7 @@ func (r *Run) Protocol() string {
 	return ""
 }
 
-// CPUPerOp is the processor time in nanoseconds per operation, in the window, of each
+// CPUPerOp returns the processor time in nanoseconds per operation, in the window, of each
 // role's processes, summed over the roles. It is 0 when a node did not report it. On a
 // machine with other work it is steadier than operations per second, because it does
 // not count the time of other processes.

@@ -15,25 +15,25 @@ type Settings map[string]string
 // AllowPublic reports whether a server may listen on public addresses.
 func (s Settings) AllowPublic() bool { return s.is("allow-public") }
 
-// Arrivals is the law of an open loop's due times.
+// Arrivals returns the law of an open loop's due times.
 func (s Settings) Arrivals() string { return s["arrivals"] }
 
-// Batch is the operations of a worker's round for each server; 0 of -batch auto.
+// Batch returns the operations of a worker's round for each server; 0 of -batch auto.
 func (s Settings) Batch() uint64 { return s.number("batch") }
 
-// BatchBytes is the most that a call's batch or reply may have; 0 for no limit.
+// BatchBytes returns the most that a call's batch or reply may have; 0 for no limit.
 func (s Settings) BatchBytes() uint64 { return s.number("batch-bytes") }
 
-// Cache is the size of a client's cache; see Caches.
+// Cache returns the size of a client's cache; see Caches.
 func (s Settings) Cache() string { return s["cache"] }
 
-// CallTimeout is how long a call may take; negative where it is not known.
+// CallTimeout returns how long a call may take; negative where it is not known.
 func (s Settings) CallTimeout() time.Duration { return s.length("call-timeout") }
 
-// Codec is how calls travel.
+// Codec returns how calls travel.
 func (s Settings) Codec() string { return s["codec"] }
 
-// Connections is a client's connections to each server; 0 for the default.
+// Connections returns a client's connections to each server; 0 for the default.
 func (s Settings) Connections() int { return int(s.number("connections")) }
 
 // CRC reports whether frames have a checksum.
@@ -42,35 +42,35 @@ func (s Settings) CRC() bool { return s.is("crc") }
 // Dedup reports whether a reply has equal values once.
 func (s Settings) Dedup() bool { return s.is("dedup") }
 
-// Dir is the folder of a store on disk; "" for a temporary one.
+// Dir returns the folder of a store on disk; "" for a temporary one.
 func (s Settings) Dir() string { return s["dir"] }
 
-// Engine is where a server's keys live.
+// Engine returns where a server's keys live.
 func (s Settings) Engine() string { return s[EngineFlag] }
 
-// Hosts is a client's list of servers.
+// Hosts returns a client's list of servers.
 func (s Settings) Hosts() string { return s["hosts"] }
 
-// InFlight is the rounds that a worker has under way at a time, 1 at least.
+// InFlight returns the rounds that a worker has under way at a time, 1 at least.
 func (s Settings) InFlight() int { return max(1, int(s.number("inflight"))) }
 
-// Inject is the fault of a server that is slowed on purpose; "" for none.
+// Inject returns the fault of a server that is slowed on purpose; "" for none.
 func (s Settings) Inject() string { return s["inject"] }
 
-// KeySize is the law of the keys' sizes.
+// KeySize returns the law of the keys' sizes.
 func (s Settings) KeySize() string { return s["key-size"] }
 
 // Linearizable reports whether a client records operations to check them.
 func (s Settings) Linearizable() bool { return s.is("linearizable") }
 
-// Model is a server's execution model.
+// Model returns a server's execution model.
 func (s Settings) Model() string { return s["model"] }
 
-// Rate is the operations per second of all clients that an open loop offers, or a share of
+// Rate returns the operations per second of all clients that an open loop offers, or a share of
 // a closed loop's peak, as in 80%; see Open.
 func (s Settings) Rate() string { return s["rate"] }
 
-// Records is how many are loaded.
+// Records returns how many are loaded.
 func (s Settings) Records() uint64 { return s.number("records") }
 
 // Reopen reports whether a server opens a store that is there.
@@ -82,32 +82,32 @@ func (s Settings) Repeat() bool { return s.is("repeat") }
 // Retry reports whether a client sends calls again after a connection has broken.
 func (s Settings) Retry() bool { return s.is("retry") }
 
-// SampleEvery is the time between samples of the machine; 0 for none, negative where it is
+// SampleEvery returns the time between samples of the machine; 0 for none, negative where it is
 // not known.
 func (s Settings) SampleEvery() time.Duration { return s.length("sample-every") }
 
-// Secs is the least length of the window; negative where it is not known.
+// Secs returns the least length of the window; negative where it is not known.
 func (s Settings) Secs() time.Duration { return s.length("secs") }
 
-// Seed is what the operations are drawn from.
+// Seed returns what the operations are drawn from.
 func (s Settings) Seed() uint64 { return s.number("seed") }
 
-// Sync is when an engine on disk writes; "" of one in memory.
+// Sync returns when an engine on disk writes; "" of one in memory.
 func (s Settings) Sync() string { return s["sync"] }
 
-// Target is the foreign store; see Own.
+// Target returns the foreign store; see Own.
 func (s Settings) Target() string { return s["target"] }
 
-// Theta is the parameter of the popularity's law.
+// Theta returns the parameter of the popularity's law.
 func (s Settings) Theta() string { return s["theta"] }
 
 // TLS reports whether calls are encrypted.
 func (s Settings) TLS() bool { return s.is("tls") }
 
-// ValueSize is the law of the values' sizes.
+// ValueSize returns the law of the values' sizes.
 func (s Settings) ValueSize() string { return s["value-size"] }
 
-// Verify is N if one value in N is compared in full; 0 for none.
+// Verify returns N if one value in N is compared in full; 0 for none.
 func (s Settings) Verify() int {
 	if s["verify"] == "full" {
 		return 1
@@ -115,13 +115,13 @@ func (s Settings) Verify() int {
 	return int(s.number("verify"))
 }
 
-// WarmUp is the length of the warm-up; negative where it is not known.
+// WarmUp returns the length of the warm-up; negative where it is not known.
 func (s Settings) WarmUp() time.Duration { return s.length("warmup") }
 
-// Workers is a client's goroutines.
+// Workers returns a client's goroutines.
 func (s Settings) Workers() int { return int(s.number("workers")) }
 
-// Workload is the name of the mix of operations.
+// Workload returns the name of the mix of operations.
 func (s Settings) Workload() string { return s["workload"] }
 
 // SavesBytes reports whether replies leave out values that the client has: -dedup, -cache.
@@ -143,7 +143,7 @@ func (s Settings) AutoBatch() bool { return s["batch"] == "auto" }
 // Own reports whether the store is kvlab's.
 func (s Settings) Own() bool { return cmp.Or(s.Target(), "own") == "own" }
 
-// Rival is what the program lacks and that of extra/rivals has; "" for nothing.
+// Rival returns what the program lacks and that of extra/rivals has; "" for nothing.
 func (s Settings) Rival() string { return s[RivalValue] }
 
 // RivalValue is the key of Rival. It is no flag.

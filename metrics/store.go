@@ -28,7 +28,7 @@ type StoreWitness struct {
 	Fault  string      `json:"fault,omitempty"` // why the difference does not say what was executed: a restart, a counter that was set back, no answer
 }
 
-// Executed are the operations between the two readings.
+// Executed returns the operations between the two readings.
 func (w *StoreWitness) Executed() Counts { return w.After.Counts.Sub(w.Before.Counts) }
 
 // StoreCounts are what a foreign store's server counts itself, since its start.

@@ -43,7 +43,7 @@ type Claim struct {
 	Cannot    string    `json:"cannot,omitempty"` // why this machine or this release does not test it; "" if it does
 }
 
-// Condition is what a claim says of its points' measure, in a few words.
+// Condition returns what a claim says of its points' measure, in a few words.
 func (c Claim) Condition() string {
 	of, within := " x the first", fmt.Sprintf("%.3g %%", 100*c.Tolerance)
 	if len(c.Points) == 1 {

@@ -38,7 +38,7 @@ type Summary struct {
 	Store         *StoreWitness        `json:"store,omitempty"`    // of the host of a foreign store that counts
 }
 
-// OpsPerS is the window's rate in operations per second; 0 without a window.
+// OpsPerS returns the window's rate in operations per second; 0 without a window.
 func (s Summary) OpsPerS() float64 { return PerSecond(float64(s.InWindow.Ops()), s.WindowLengthS) }
 
 // PeerCounts are the operations between a node and one of its peers.
@@ -57,7 +57,7 @@ type PeerCounts struct {
 	Latency Tally  `json:"latency,omitzero"` // a client's peers: those that the collector of its latencies took
 }
 
-// Drawn are the verified operations of the workload: without those of the load and the audit.
+// Drawn returns the verified operations of the workload: without those of the load and the audit.
 func (p PeerCounts) Drawn() Counts { return p.Counts.Sub(p.Load).Sub(p.Audit) }
 
 // Tally counts the operations whose latencies a client's collector took, where it puts
@@ -100,7 +100,7 @@ func (v *Verification) Add(w Verification) {
 // clients' windows may be apart, a twentieth of one (DESIGN, section 6).
 const EdgeSlots = 150
 
-// EdgeSlot is a slot's length: a 3000th of the window, 10 ms of 30 s. So the
+// EdgeSlot returns a slot's length: a 3000th of the window, 10 ms of 30 s. So the
 // memory is the same for a day.
 func EdgeSlot(window time.Duration) time.Duration {
 	return max(1, window/(20*EdgeSlots))

@@ -82,7 +82,7 @@ type Source struct {
 	Rev  string // a git revision, or of ServersAlone the path of another checkout
 }
 
-// Path is the path of another checkout, "" of a revision: no revision begins with a dot or a
+// Path returns the path of another checkout, "" of a revision: no revision begins with a dot or a
 // slash (gitrevisions(7)).
 func (s Source) Path() string {
 	if s.Kind == ServersAlone && (strings.HasPrefix(s.Rev, "/") || strings.HasPrefix(s.Rev, ".")) {
@@ -97,7 +97,7 @@ const (
 	ServersAlone = "server:"
 )
 
-// SourceOf is the source that the words of a variant's arguments begin with.
+// SourceOf returns the source that the words of a variant's arguments begin with.
 func SourceOf(words []string) Source {
 	for _, kind := range []string{BothPrograms, ServersAlone} {
 		if len(words) > 0 && strings.HasPrefix(words[0], kind) {
@@ -128,7 +128,7 @@ type Knob struct {
 	Names map[string]string `json:"names,omitempty"` // of values that read better by a name: of a target file, the store's
 }
 
-// Label is a value for people.
+// Label returns a value for people.
 func (k Knob) Label(value string) string { return cmp.Or(k.Names[value], value) }
 
 // PlannedTrial is a trial's place in a sweep.
@@ -170,7 +170,7 @@ func Points(knobs []Knob) [][]string {
 	return points
 }
 
-// PointName is a point for people: "nodes=4 batch=8192"; "" for a sweep without
+// PointName returns a point for people: "nodes=4 batch=8192"; "" for a sweep without
 // knobs.
 func PointName(knobs []Knob, point []string) string {
 	var words []string
@@ -206,7 +206,7 @@ func Summarize(plan Sweep, trials []Trial) []Point {
 	return points
 }
 
-// Rates are the valid trials' operations per second.
+// Rates returns the valid trials' operations per second.
 func (p Point) Rates() []float64 {
 	var rates []float64
 	for _, trial := range p.Valid {
@@ -215,7 +215,7 @@ func (p Point) Rates() []float64 {
 	return rates
 }
 
-// Trials is how many trials of the point there are, failed ones included.
+// Trials returns how many trials of the point there are, failed ones included.
 func (p Point) Trials() int { return len(p.Valid) + len(p.Failed) }
 
 // OK reports whether the point may be shown as a result: it has a valid trial, and none
@@ -229,11 +229,11 @@ func (p Point) Met(until float64) bool {
 	return ok && estimate.HalfWidth() <= until
 }
 
-// Estimate is the median of the valid trials with its 95 % interval, and false
+// Estimate returns the median of the valid trials with its 95 % interval, and false
 // when they are too few for one.
 func (p Point) Estimate() (stats.Estimate, bool) { return stats.MedianInterval(p.Rates(), 0.95) }
 
-// Headroom is the median of the valid trials' headrooms; 0 where no ceiling was
+// Headroom returns the median of the valid trials' headrooms; 0 where no ceiling was
 // measured.
 func (p Point) Headroom() float64 {
 	var headrooms []float64
@@ -248,7 +248,7 @@ func (p Point) Headroom() float64 {
 	return stats.Median(headrooms)
 }
 
-// Bottleneck is what limits most of the valid trials, the first of several, and how
+// Bottleneck returns what limits most of the valid trials, the first of several, and how
 // many of them; "" where no trial says it.
 func (p Point) Bottleneck() (limit BottleneckKind, trials int) {
 	count := make(map[BottleneckKind]int)

@@ -59,7 +59,7 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	return trial
 }
 
-// Stamps are warnings shown beside the verdict of a VALID trial.
+// Stamps returns warnings shown beside the verdict of a VALID trial.
 func (t Trial) Stamps() []string {
 	var stamps []string
 	if t.Quick {

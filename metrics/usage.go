@@ -75,7 +75,7 @@ type ProcessUsage struct {
 	HeldBytes  uint64  `json:"held_bytes"` // RSSBytes without garbage and without the runtime's spare memory
 }
 
-// Text is the table as the seed printed it, under a title such as "SERVER".
+// Text returns the table as the seed printed it, under a title such as "SERVER".
 // CPU is in percent of all cores, memory in GiB (2^30 bytes), network in Gb/s
 // (10^9 bits per second).
 func (t Table) Text(title string) string {
@@ -113,7 +113,7 @@ type Table struct {
 	TxBytesPerS   AvgPeak `json:"tx_bytes_per_s"`
 }
 
-// GroupTable is the table of a group of nodes. Averages are means over the nodes, not sums,
+// GroupTable returns the table of a group of nodes. Averages are means over the nodes, not sums,
 // so that groups of different sizes compare. Peaks are those of the highest node.
 // DataInterface lists the different names. An empty group has the zero Table.
 func GroupTable(nodes []Table) Table {

@@ -139,7 +139,7 @@ func (o *Offered) Add(p Offered) {
 	o.PeakOpsPerS += p.PeakOpsPerS
 }
 
-// Achieved is the share of the offered operations that were done in the window,
+// Achieved returns the share of the offered operations that were done in the window,
 // about 1 for a store that keeps up. Nothing offered is 1, and so is nil.
 func (o *Offered) Achieved(done uint64) float64 {
 	if o == nil || o.Ops == 0 {
@@ -161,7 +161,7 @@ func (o *Offered) Saturated(done uint64) string {
 // stall of the machine explains that of one run. It is false for nil.
 func (o *Offered) Ahead(done uint64) bool { return o.Achieved(done) > 1+maxApart }
 
-// mayDiffer is by how many operations those done in the window may differ from those due.
+// mayDiffer returns by how many operations those done in the window may differ from those due.
 func (o *Offered) mayDiffer() float64 { return max(maxApart*float64(o.Ops), stallS*o.OpsPerS) }
 
 // String is for people: "200k ops/s offered, Poisson".

@@ -32,7 +32,7 @@ func TestKeyIsABijection(t *testing.T) {
 	}
 }
 
-// plainKey is the id of a rank without scrambling.
+// plainKey returns the id of a rank without scrambling.
 func plainKey(rank uint64, c Config) uint64 {
 	if c.Distribution == Latest {
 		return c.Records - 1 - rank

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// together are the moments up to until of all workers of all nodes, in order.
+// together returns the moments up to until of all workers of all nodes, in order.
 func together(kind string, rate float64, seed uint64, nodes, workers int, until time.Duration) []time.Duration {
 	var all []time.Duration
 	var due [64]time.Duration
@@ -43,7 +43,7 @@ func TestConstantArrivalsTakeTurns(t *testing.T) {
 	}
 }
 
-// ks is the Kolmogorov-Smirnov distance of values, which it sorts, from a
+// ks returns the Kolmogorov-Smirnov distance of values, which it sorts, from a
 // distribution function.
 func ks(values []float64, cdf func(float64) float64) float64 {
 	slices.Sort(values)
@@ -55,7 +55,7 @@ func ks(values []float64, cdf func(float64) float64) float64 {
 	return worst
 }
 
-// ksLimit is what the distance exceeds for one in 1,000 samples of the right
+// ksLimit returns what the distance exceeds for one in 1,000 samples of the right
 // distribution (the limit law's 99.9 % point; N. Smirnov, Ann. Math. Statist. 19,
 // 1948).
 func ksLimit(n int) float64 { return 1.9495 / math.Sqrt(float64(n)) }

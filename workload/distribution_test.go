@@ -72,7 +72,7 @@ func mustNew(t testing.TB, c Config) *Plan {
 
 // checkDistribution fails when draws as unlike the closed form would come once
 // in a million seeds.
-// drawn is how many of the draws a test makes: a fifth, and all with KVLAB_LONG=1.
+// drawn returns how many of the draws a test makes: a fifth, and all with KVLAB_LONG=1.
 func drawn(draws int) int {
 	if os.Getenv("KVLAB_LONG") == "1" {
 		return draws

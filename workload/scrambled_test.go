@@ -17,7 +17,7 @@ const (
 	ycsbItems = 10_000_000_000 + 1 // from 0 to ITEM_COUNT
 )
 
-// javaRecord is min + Utils.fnvhash64(item) % itemcount, with Java's signed numbers.
+// javaRecord returns min + Utils.fnvhash64(item) % itemcount, with Java's signed numbers.
 func javaRecord(item, records uint64) uint64 {
 	hash := fnv.New64a()
 	_ = binary.Write(hash, binary.LittleEndian, item) // a hash returns no error

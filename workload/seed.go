@@ -32,7 +32,7 @@ func leaf(seed, branch uint64, node, worker int) (nodeSeed, workerSeed uint64) {
 	return nodeSeed, Child(nodeSeed, uint64(worker))
 }
 
-// mix64 is one step of SplitMix64, a bijection in which every bit of x affects the
+// mix64 returns one step of SplitMix64, a bijection in which every bit of x affects the
 // whole result (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
 // Generators", OOPSLA 2014; constants of D. Stafford's variant 13).
 func mix64(x uint64) uint64 {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// at is the place of a worker of the last node, the last one there.
+// at returns the place of a worker of the last node, the last one there.
 func at(node, worker int) Place {
 	return Place{Node: node, Nodes: node + 1, Worker: worker, Workers: worker + 1}
 }

@@ -64,7 +64,7 @@ func TestPublishedFigures(t *testing.T) {
 	}
 }
 
-// ycsbDraw is YCSB's ZipfianGenerator for one uniform number, powers and all.
+// ycsbDraw returns YCSB's ZipfianGenerator for one uniform number, powers and all.
 func ycsbDraw(n uint64, theta, zeta float64) func(u float64) uint64 {
 	zeta2 := 1 + math.Pow(0.5, theta)
 	eta := (1 - math.Pow(2/float64(n), 1-theta)) / (1 - zeta2/zeta)
@@ -135,7 +135,7 @@ func TestMassesSumToOne(t *testing.T) {
 	}
 }
 
-// testDistributions are the distributions at ordinary and at extreme parameters.
+// testDistributions returns the distributions at ordinary and at extreme parameters.
 func testDistributions() map[string]distribution {
 	all := map[string]distribution{}
 	for _, n := range []uint64{1, 2, 3, 1000, 4097, 1_000_000, MaxRecords} {

@@ -86,7 +86,7 @@ func start(t *testing.T, root string, stdout *bytes.Buffer) *exec.Cmd {
 	return cmd
 }
 
-// startArgs is start with the flags that matter, and returns the folder of the runs too.
+// startArgs returns start with the flags that matter, and returns the folder of the runs too.
 // The rate is low: the run waits for what the test does to it.
 func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) (*exec.Cmd, string) {
 	t.Helper()

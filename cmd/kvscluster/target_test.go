@@ -230,7 +230,7 @@ func redisCLI(t *testing.T, address string, words ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// infoOf is a number in a Redis' INFO.
+// infoOf returns a number in a Redis' INFO.
 func infoOf(t *testing.T, address, name string) int {
 	t.Helper()
 	_, rest, _ := strings.Cut(redisCLI(t, address, "INFO"), name+":")

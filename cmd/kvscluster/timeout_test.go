@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// pidOf is a process that runs a program of the checkout.
+// pidOf returns a process that runs a program of the checkout.
 func pidOf(t *testing.T, program string) int {
 	t.Helper()
 	links, _ := filepath.Glob("/proc/[0-9]*/exe")

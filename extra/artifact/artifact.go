@@ -218,7 +218,7 @@ func (a *artifact) addRecords() error {
 	return nil
 }
 
-// sums are the digests of the run's programs, as sha256sum writes them.
+// sums returns the digests of the run's programs, as sha256sum writes them.
 func (a *artifact) sums(shown *folder.Run) (text string) {
 	for _, role := range []metrics.Role{metrics.Client, metrics.Server} {
 		sum := a.plan.Programs[role]

@@ -31,7 +31,7 @@ const builder = `#!/bin/sh
 cd -- "$(dirname -- "$0")" && mkdir -p bin && cp cmd/kvsplot.sh bin/kvsplot && chmod +x bin/kvsplot
 `
 
-// checkout is a git checkout of a small program, with one commit.
+// checkout returns a git checkout of a small program, with one commit.
 func checkout(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -86,7 +86,7 @@ func run(t *testing.T, root, commit string, command ...string) string {
 	return dir
 }
 
-// entries are the files of an archive by name, below its top folder; links have their target.
+// entries returns the files of an archive by name, below its top folder; links have their target.
 func entries(t *testing.T, path string) map[string]string {
 	t.Helper()
 	file, err := os.Open(path)

@@ -59,7 +59,7 @@ func (a *artifact) addReadme() error {
 	return os.WriteFile(a.path("README.md"), []byte(text.String()), 0o644)
 }
 
-// memory is the sum of the largest resident sets of a run's processes, in MB.
+// memory returns the sum of the largest resident sets of a run's processes, in MB.
 func memory(r *folder.Run) (mb float64) {
 	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
 		for _, s := range r.Summaries(role) {

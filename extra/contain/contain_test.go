@@ -64,7 +64,7 @@ func contained(t *testing.T, limits string, words ...string) *exec.Cmd {
 	return cmd
 }
 
-// leftovers are what containments of contained have left in this machine's cgroups and in
+// leftovers returns what containments of contained have left in this machine's cgroups and in
 // their temporary folders. Other packages' tests have containments too, at the same time.
 func leftovers(cmds ...*exec.Cmd) (paths []string) {
 	for _, cmd := range cmds {

@@ -11,7 +11,7 @@ import (
 	"kvlab/kvs/service"
 )
 
-// load is a pipeline of SETs and GETs, and the length of its replies.
+// load returns a pipeline of SETs and GETs, and the length of its replies.
 func load(n int) (text []byte, size int) {
 	for i := range n {
 		key := fmt.Sprintf("key:%012d", i/2)

@@ -23,7 +23,7 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// options are a gateway's in front of an engine that has every kind.
+// options returns a gateway's in front of an engine that has every kind.
 func options() server.GatewayOptions {
 	return server.GatewayOptions{Limits: wire.DefaultLimits(), Engine: "mutex", Check: func([]kvs.Kind) error { return nil }}
 }

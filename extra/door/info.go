@@ -138,7 +138,7 @@ func info(c *conn, _ *row, args int) {
 	c.text(strings.Join(parts, "\r\n"))
 }
 
-// resident is the process's memory in bytes; 0 if the system does not tell.
+// resident returns the process's memory in bytes; 0 if the system does not tell.
 func resident() int {
 	self, err := procfs.Self()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"kvlab/kvs/resp"
 )
 
-// randomCommand is one of the commands on which the gateway and Redis agree to the byte.
+// randomCommand returns one of the commands on which the gateway and Redis agree to the byte.
 func randomCommand(r *rand.Rand) []string {
 	key := func() string { return fmt.Sprint("key", r.IntN(12)) }
 	field := func() string { return fmt.Sprint("field", r.IntN(6)) }

@@ -18,7 +18,7 @@ func badKey(key []byte) string {
 	return ""
 }
 
-// badValue is badKey for a value. What begins as a hash does is one to every reader.
+// badValue returns badKey for a value. What begins as a hash does is one to every reader.
 func badValue(value []byte) string {
 	switch {
 	case len(value) > kvs.MaxValueLen:
@@ -36,7 +36,7 @@ func (c *conn) refuse(row *row, why string) {
 	c.done(row, true)
 }
 
-// keys are the commands with one operation for each argument, which is a key.
+// keys returns the commands with one operation for each argument, which is a key.
 func keys(kind kvs.Kind) func(*conn, *row, int) {
 	return func(c *conn, row *row, args int) {
 		for i := 1; i < args; i++ {

@@ -74,7 +74,7 @@ var byName = func() map[uint64]*row {
 	return all
 }()
 
-// stat is the command's name in INFO. Redis counts subcommands apart.
+// stat returns the command's name in INFO. Redis counts subcommands apart.
 func (r *row) stat() string {
 	if r.name == "config" {
 		return "config|get"

@@ -14,7 +14,7 @@ import (
 	"kvlab/plots/table"
 )
 
-// exported are the tables of a run and of a sweep of four trials, one of them INVALID.
+// exported returns the tables of a run and of a sweep of four trials, one of them INVALID.
 func exported(t *testing.T) (tables Tables, run string, trials []string) {
 	t.Helper()
 	root := t.TempDir()

@@ -78,7 +78,7 @@ func (e *evening) standing(entry metrics.Entry) metrics.Standing {
 	return s
 }
 
-// score is linear in the ratio between two steps.
+// score returns linear in the ratio between two steps.
 func score(steps []metrics.ScoreStep, ratio float64) float64 {
 	at := slices.IndexFunc(steps, func(s metrics.ScoreStep) bool { return ratio < s.Ratio })
 	switch at {

@@ -94,7 +94,7 @@ func (f *File) settle() error {
 	return wrong
 }
 
-// given are the folders of all entries that are no pattern.
+// given returns the folders of all entries that are no pattern.
 func (f *File) given() (folders []string) {
 	for _, e := range append([]Entry{f.Reference}, f.Entries...) {
 		switch {
@@ -151,7 +151,7 @@ var escapeGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 // packed matches the names of files that students hand in in place of a folder.
 var packed = regexp.MustCompile(`(?i)\.(zip|tar|tgz|gz|bz2|xz|zst|7z|rar)$`)
 
-// submitted is the entry of a folder that a pattern has matched. What students submit may
+// submitted returns the entry of a folder that a pattern has matched. What students submit may
 // be anything: it is no mistake of the class file.
 func (f *File) submitted(folder, path string, e Entry) Entry {
 	e.Pattern, e.Checkout = "", path
@@ -273,7 +273,7 @@ func (f *File) refuse(e *Entry, path string, reference bool) string {
 	return ""
 }
 
-// head is the beginning of a file.
+// head returns the beginning of a file.
 func head(path string) []byte {
 	file, err := os.Open(path)
 	if err != nil {
@@ -300,5 +300,5 @@ func (e Entry) kind() metrics.EntryKind {
 	return metrics.CheckoutEntry
 }
 
-// from is the entry's source, as the file names it; "" of the launcher's own checkout.
+// from returns the entry's source, as the file names it; "" of the launcher's own checkout.
 func (e Entry) from() string { return cmp.Or(e.Checkout, e.Revision, e.Target) }

@@ -67,7 +67,7 @@ func eveningOf(plan metrics.Sweep, done []metrics.Trial) *evening {
 	return e
 }
 
-// in are the trials of a round, 1 the first, by entry.
+// in returns the trials of a round, 1 the first, by entry.
 func (e *evening) in(round int) map[string][]metrics.Trial {
 	if round > len(e.rounds) {
 		return nil
@@ -75,7 +75,7 @@ func (e *evening) in(round int) map[string][]metrics.Trial {
 	return e.rounds[round-1]
 }
 
-// active are the entries that are measured in the round under way.
+// active returns the entries that are measured in the round under way.
 func (e *evening) active() []string {
 	return slices.DeleteFunc(slices.Clone(e.plan.Knobs[0].Values), func(name string) bool { return e.out(name) })
 }
@@ -116,7 +116,7 @@ func (e *evening) leftOf(round, made int) (left []metrics.PlannedTrial) {
 	return left
 }
 
-// otherWork is what a trial's machines did beside it, in per cent of the processors of the
+// otherWork returns what a trial's machines did beside it, in per cent of the processors of the
 // busiest; 100 beside another run. It says nothing of the trial's result. Where a process did
 // not report, its work cannot be told from that of others.
 func otherWork(t metrics.Trial) float64 {
@@ -143,7 +143,7 @@ func disturbs(trials map[string][]metrics.Trial) bool {
 	return least < disturbed && most >= least+disturbed
 }
 
-// of is how many trials there are when the evening may end: at the next look, or with the
+// of returns how many trials there are when the evening may end: at the next look, or with the
 // budget. made is the number of trials so far.
 func (e *evening) of(made int) int {
 	rounds, class := 0, e.plan.Class // after the one under way
@@ -200,7 +200,7 @@ func (e *evening) close() {
 	}
 }
 
-// spent are the seconds that the trials of some rounds took. The time between interrupted
+// spent returns the seconds that the trials of some rounds took. The time between interrupted
 // commands is not counted.
 func (e *evening) spent(from, to int) float64 {
 	sum := time.Duration(0)
@@ -250,7 +250,7 @@ func (e *evening) why(name string) string {
 	return text
 }
 
-// words is a verdict's reason; of a trial that is not valid, the whole verdict.
+// words returns a verdict's reason; of a trial that is not valid, the whole verdict.
 func words(v metrics.Verdict) string {
 	if v.Check == verdict.Memory || v.Check == verdict.Weakened {
 		return v.Reason
@@ -258,7 +258,7 @@ func words(v metrics.Verdict) string {
 	return v.String()
 }
 
-// rates are the throughputs of an entry in the rounds that count; 0 where no trial does.
+// rates returns the throughputs of an entry in the rounds that count; 0 where no trial does.
 func (e *evening) rates(name string) []float64 {
 	rates := make([]float64, len(e.kept))
 	for i, round := range e.kept {

@@ -47,7 +47,7 @@ func (l lab) experiment() Experiment {
 // begun is when each lab's evening begins.
 var begun = time.Date(2026, 11, 23, 20, 0, 0, 0, time.UTC)
 
-// trial is the trial of a place in the plan: a minute long.
+// trial returns the trial of a place in the plan: a minute long.
 func (l lab) trial(p metrics.PlannedTrial, done []metrics.Trial) metrics.Trial {
 	attempt := 0
 	for _, t := range done {

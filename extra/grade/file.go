@@ -155,7 +155,7 @@ func (f *File) check() (table string, err error) {
 	return "", nil
 }
 
-// path is the absolute path of one that the file names.
+// path returns the absolute path of one that the file names.
 func (f *File) path(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)

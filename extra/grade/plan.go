@@ -68,7 +68,7 @@ func (f *File) Class(only, folder string, check func(args string) error) (metric
 	return class, nil
 }
 
-// args are the launcher flags of an entry, as a variant of --ab has them: those of all
+// args returns the launcher flags of an entry, as a variant of --ab has them: those of all
 // entries come first, so that its own win. Check refuses one that changes the work.
 func (f *File) args(e Entry) (string, error) {
 	scale, _ := cli.SplitWords(f.Work.Args) // check has seen it

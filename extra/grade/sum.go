@@ -16,7 +16,7 @@ import (
 // sent to its build.
 const mostSubmitted = 1e9
 
-// sum is the SHA-256 of what is in a folder: the names, modes and contents of its files, and
+// sum returns the SHA-256 of what is in a folder: the names, modes and contents of its files, and
 // where its links lead. They are not followed. A repository's own files are left out.
 func sum(folder string) (string, error) {
 	hash, left := sha256.New(), int64(mostSubmitted)

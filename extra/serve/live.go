@@ -100,7 +100,7 @@ func (f *follower) look() (e event, news bool) {
 	return e, news || len(e.Points) > 0
 }
 
-// valuesOf is what a record says of its second; nil for nothing.
+// valuesOf returns what a record says of its second; nil for nothing.
 func valuesOf(r metrics.Record) point {
 	switch {
 	case r.Arrival != nil && r.Arrival.Window != nil:

@@ -28,7 +28,7 @@ type state struct {
 // drawing is how long a launcher may take to draw the report of a run that has ended.
 const drawing = time.Minute
 
-// newest is the state of the run in dir that began last: a launcher points the link latest
+// newest returns the state of the run in dir that began last: a launcher points the link latest
 // to it.
 func newest(dir string) (s state, err error) {
 	if s.ID, err = os.Readlink(filepath.Join(dir, "latest")); err != nil || filepath.Base(s.ID) != s.ID {
@@ -60,7 +60,7 @@ func newest(dir string) (s state, err error) {
 	return s, nil
 }
 
-// modified is when a file of a run was written; zero without it.
+// modified returns when a file of a run was written; zero without it.
 func modified(dir, id, name string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, id, name))
 	if err != nil {

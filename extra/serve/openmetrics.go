@@ -134,7 +134,7 @@ var (
 // metricName replaces what a name of a metric or a label may not have.
 func metricName(text string) string { return foreign.ReplaceAllString(text, "_") }
 
-// labels are the cells of some columns, without absent ones.
+// labels returns the cells of some columns, without absent ones.
 func labels(row table.Row, columns []string) string {
 	var words []string
 	for _, name := range columns {

@@ -199,7 +199,7 @@ func open(t *testing.T, server *httptest.Server) *stream {
 	return s
 }
 
-// next is the next event.
+// next returns the next event.
 func (s *stream) next() (e event) {
 	s.t.Helper()
 	for s.in.Scan() {

@@ -102,7 +102,7 @@ func (p part) says(verb string, confidence float64) string {
 		p.show(low), p.show(high), verb, claimed)
 }
 
-// worst is the part for which a figure is highest.
+// worst returns the part for which a figure is highest.
 func worst(parts []part, figure func(stats.RangeTest) float64) part {
 	at := parts[0]
 	for _, p := range parts[1:] {
@@ -136,7 +136,7 @@ func (p part) tested(c stats.Comparison) part {
 	return p
 }
 
-// partsOf are the comparisons that a claim consists of. ok is false with too few values.
+// partsOf returns the comparisons that a claim consists of. ok is false with too few values.
 func partsOf(c metrics.Claim, values [][]float64) (parts []part, ok bool) {
 	if len(values[0]) == 0 {
 		return nil, false
@@ -220,7 +220,7 @@ func pairsOf(parts []part) []metrics.ClaimPair {
 	return pairs
 }
 
-// valuesOf are the measures of a claim's points.
+// valuesOf returns the measures of a claim's points.
 func valuesOf(c metrics.Claim, values [][]float64) []metrics.ClaimValue {
 	all := make([]metrics.ClaimValue, len(c.Points))
 	for i, name := range c.Points {

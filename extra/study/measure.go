@@ -41,7 +41,7 @@ func known(value *float64) float64 {
 	return *value
 }
 
-// imbalance is the share of the operations that the hottest server has, over the mean.
+// imbalance returns the share of the operations that the hottest server has, over the mean.
 func imbalance(t metrics.Trial) (most float64) {
 	if t.Run.Skew == nil {
 		return 0

@@ -94,7 +94,7 @@ func older(release, than string) bool {
 	return err != nil || slices.Compare(a, b) < 0
 }
 
-// version is the first two numbers of a version, such as 6.1.0-18.
+// version returns the first two numbers of a version, such as 6.1.0-18.
 func version(text string) (numbers []int, err error) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if len(words) < 2 || !strings.HasPrefix(text, words[0]+"."+words[1]) {

@@ -67,7 +67,7 @@ func (f File) cannot(c Claim, quick bool, missing, fits func(text string) string
 	return strings.Join(reasons, "; ")
 }
 
-// args are the merged arguments of a point.
+// args returns the merged arguments of a point.
 func (f File) args(point string, quick bool) string {
 	text, _ := merge(f.Args, f.form(quick).Args, f.Points[slices.Index(pointNames(f.Points), point)].Args) // check has seen them
 	return text

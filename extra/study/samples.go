@@ -31,7 +31,7 @@ func roundsOf(plan metrics.Sweep, done []metrics.Trial) trialsOf {
 	return all
 }
 
-// samples are the values of a claim's points in the rounds in which all of them have one,
+// samples returns the values of a claim's points in the rounds in which all of them have one,
 // in the order of the points. If too many trials of a point have none, reason says why.
 func (all trialsOf) samples(c metrics.Claim) (values [][]float64, reason string) {
 	m, err := measureOf(c.Measure)

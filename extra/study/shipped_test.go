@@ -15,7 +15,7 @@ const (
 	perWorker = time.Millisecond // with a connection of its own
 )
 
-// lengthOf is about how long a point's trials take.
+// lengthOf returns about how long a point's trials take.
 func lengthOf(t *testing.T, args string, trials int) time.Duration {
 	t.Helper()
 	words := strings.Fields(args)

@@ -28,7 +28,7 @@ func table(results []metrics.ClaimResult) string {
 	return "\n" + format.Aligned(rows) + reasons + "\n"
 }
 
-// found is the value of a claim's comparison with its 95 % interval; of several, that of
+// found returns the value of a claim's comparison with its 95 % interval; of several, that of
 // the first.
 func found(r metrics.ClaimResult) string {
 	if len(r.Pairs) == 0 || r.Pairs[0].High == 0 {
@@ -46,7 +46,7 @@ func found(r metrics.ClaimResult) string {
 	return text
 }
 
-// page is study.md: a table of all claims, and each claim with its source, its outcome and
+// page returns study.md: a table of all claims, and each claim with its source, its outcome and
 // the figures that decided.
 func page(plan metrics.Sweep, done []metrics.Trial, results []metrics.ClaimResult) string {
 	var b strings.Builder
@@ -79,7 +79,7 @@ func page(plan metrics.Sweep, done []metrics.Trial, results []metrics.ClaimResul
 	return b.String()
 }
 
-// machines are the different machines of the first valid trial, a line each.
+// machines returns the different machines of the first valid trial, a line each.
 func machines(done []metrics.Trial) string {
 	var lines []string
 	for _, t := range done {

@@ -124,7 +124,7 @@ func (b *Browser) read(from *os.File) {
 	}
 }
 
-// next is the next message.
+// next returns the next message.
 func (b *Browser) next(waiting string) message {
 	b.t.Helper()
 	select {
@@ -240,7 +240,7 @@ func (b *Browser) Eval(expression string, result any) {
 	}
 }
 
-// Picture is a picture, as PNG, of a part of the page in pixels, made larger by scale.
+// Picture returns a picture, as PNG, of a part of the page in pixels, made larger by scale.
 func (b *Browser) Picture(left, top, width, height, scale float64) []byte {
 	b.t.Helper()
 	var picture struct{ Data []byte }
@@ -249,7 +249,7 @@ func (b *Browser) Picture(left, top, width, height, scale float64) []byte {
 	return picture.Data
 }
 
-// Complaints are what went wrong in the page that was opened: words on the console,
+// Complaints returns what went wrong in the page that was opened: words on the console,
 // exceptions, what the browser logged, and requests for anything but the page itself and
 // addresses that begin with one of own.
 func (b *Browser) Complaints(own ...string) (all []string) {

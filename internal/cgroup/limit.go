@@ -125,7 +125,7 @@ func counted(folder, event string, files ...string) bool {
 	return false
 }
 
-// PeakMemory is the most memory that the processes of a cgroup have had together, with their
+// PeakMemory returns the most memory that the processes of a cgroup have had together, with their
 // files in memory, in bytes; 0 where the kernel does not count it (version 2 before Linux 5.19).
 func PeakMemory(folder string) uint64 {
 	for _, file := range []string{"memory.peak", "memory.max_usage_in_bytes"} {
@@ -137,7 +137,7 @@ func PeakMemory(folder string) uint64 {
 	return 0
 }
 
-// PeakMemoryOf is PeakMemory of the cgroup of a process.
+// PeakMemoryOf returns PeakMemory of the cgroup of a process.
 func PeakMemoryOf(pid int) uint64 {
 	c, err := Find("memory")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// nearest is the choice that differs from a word by the fewest changed, added or
+// nearest returns the choice that differs from a word by the fewest changed, added or
 // missing letters, two at most, or else one that ends with a dash and the word; "" without
 // one.
 func nearest(word string, choices []string) string {
@@ -38,7 +38,7 @@ func within(edits int, a, b string) bool {
 		a != "" && b != "" && within(edits-1, a[1:], b[1:])
 }
 
-// DidYouMean is "; did you mean X?" for the nearest choice; "" without one.
+// DidYouMean returns "; did you mean X?" for the nearest choice; "" without one.
 func DidYouMean(word, dashes string, choices []string) string {
 	near := nearest(word, choices)
 	if near == "" {

@@ -39,7 +39,7 @@ func DecodeTOML(file string, text []byte, into any) error {
 	return fmt.Errorf("%s: %s", file, what)
 }
 
-// TOMLLine is ":LINE" of the i-th table of a name in the text of a TOML file, for an error
+// TOMLLine returns ":LINE" of the i-th table of a name in the text of a TOML file, for an error
 // about it. The table may be inline; "" if there is none.
 func TOMLLine(text []byte, table string, i int) string {
 	heads := regexp.MustCompile(`(?m)^\s*\[\[?`+regexp.QuoteMeta(table)+`\]`).FindAllIndex(text, -1)

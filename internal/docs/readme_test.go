@@ -14,7 +14,7 @@ import (
 	"kvlab/internal/labtest"
 )
 
-// pages are README.md and the pages in docs.
+// pages returns README.md and the pages in docs.
 func pages(tb testing.TB) []string {
 	tb.Helper()
 	docs, err := filepath.Glob("docs/*.md")
@@ -103,7 +103,7 @@ func TestReadmeCommands(t *testing.T) {
 
 var nodeName = regexp.MustCompile(`\bnode([0-9])\b`)
 
-// planned is the line that plans a command, and the error that is expected of it; ""
+// planned returns the line that plans a command, and the error that is expected of it; ""
 // for none.
 func planned(command string) (line, want string) {
 	line = strings.TrimPrefix(command, "sudo ")
@@ -139,7 +139,7 @@ func planned(command string) (line, want string) {
 	return strings.NewReplacer("commit:HEAD~1", `""`, "server:HEAD~1", `""`).Replace(line) + " --dry-run", ""
 }
 
-// served is a command of kvsplot serve that ends as by Ctrl-C once it serves.
+// served returns a command of kvsplot serve that ends as by Ctrl-C once it serves.
 func served(command string) string {
 	return command + " -addr 127.0.0.1:0 >served & until grep -qs http served; do kill -0 $! || exit 1; sleep 0.05; done; kill $!; wait $!"
 }
@@ -167,7 +167,7 @@ func checkBenchmark(t *testing.T, command string) {
 	t.Errorf("%s has no benchmark %s", dir, name)
 }
 
-// planFolder is a checkout with the programs, a launcher that does not build them, and
+// planFolder returns a checkout with the programs, a launcher that does not build them, and
 // one small run.
 func planFolder(t *testing.T) string {
 	t.Helper()
@@ -215,7 +215,7 @@ func linked(t *testing.T, program, file string) {
 	}
 }
 
-// shown is the first TOML file that a page shows.
+// shown returns the first TOML file that a page shows.
 func shown(t *testing.T, page string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -194,7 +194,7 @@ func (n *fake) finish(s metrics.Summary) {
 // make a little less.
 const Peak = 20
 
-// unlinear is a history in which a replaced value comes back.
+// unlinear returns a history in which a replaced value comes back.
 func unlinear() metrics.Violation {
 	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 1, 1)
 	ops := []metrics.HistoryOp{

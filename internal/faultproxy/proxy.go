@@ -56,7 +56,7 @@ func (p *Proxy) serve(client, server *net.TCPConn, faults []Fault, first bool) {
 	both.Wait()
 }
 
-// Addr is where clients connect to.
+// Addr returns where clients connect to.
 func (p *Proxy) Addr() string { return p.addr }
 
 // Struck returns the faults that have happened so far. A test whose fault did not

@@ -15,7 +15,7 @@ import (
 	"kvlab/internal/wiretest"
 )
 
-// arrives is the slow right engine: what of sent comes through a fault.
+// arrives returns the slow right engine: what of sent comes through a fault.
 func arrives(sent []byte, f Fault) []byte {
 	at := int(min(f.At, int64(len(sent))))
 	switch f.Kind {

@@ -20,7 +20,7 @@ const (
 	endedOutside = 12
 )
 
-// launchers is the number of them in this test.
+// launchers returns the number of them in this test.
 func launchers(all int) int {
 	if long() {
 		return all

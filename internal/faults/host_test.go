@@ -60,13 +60,13 @@ func processes() (pids []int) {
 	return pids
 }
 
-// space is a process's pid namespace, "" if it has ended.
+// space returns a process's pid namespace, "" if it has ended.
 func space(pid int) string {
 	link, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
 	return link
 }
 
-// data is the host's address on the data network.
+// data returns the host's address on the data network.
 func (h *host) data() string { return fmt.Sprintf("10.10.1.%d", h.index+1) }
 
 // command returns a command that runs on the host.
@@ -119,7 +119,7 @@ func (h *host) signal(t *testing.T, program string, s syscall.Signal) {
 // cached matches a program that stays on a node by design, and its folders.
 var cached = regexp.MustCompile(`^kvlab-root(/[0-9a-f]{16}(/kvs(server|client))?)?$`)
 
-// state is what a run must restore: the host's processes, the files in its /tmp and in
+// state returns what a run must restore: the host's processes, the files in its /tmp and in
 // root's home, its mounts.
 func (h *host) state() string {
 	var b strings.Builder

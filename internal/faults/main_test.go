@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 // long reports whether all 20 faults of each kind are drawn.
 func long() bool { return os.Getenv("KVLAB_LONG") == "1" }
 
-// pairs is the lab's number of pairs of a server's and a client's host, and of faults at a
+// pairs returns the lab's number of pairs of a server's and a client's host, and of faults at a
 // time. Pairs mostly wait.
 func pairs() int {
 	if long() {

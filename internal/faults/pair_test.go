@@ -26,7 +26,7 @@ type pair struct {
 	ssh            string // for --ssh-config
 }
 
-// state is the state of both hosts.
+// state returns the state of both hosts.
 func (p *pair) state() string { return p.server.state() + p.client.state() }
 
 // launch is one launcher's process.
@@ -152,7 +152,7 @@ func (l *launch) end(t *testing.T, fault time.Time, length time.Duration) {
 
 var verdictLine = regexp.MustCompile(`(?m)^verdict (.*)\n\z`)
 
-// verdict is the last line, "" without one.
+// verdict returns the last line, "" without one.
 func (l *launch) verdict() string {
 	if match := verdictLine.FindStringSubmatch(l.said.String()); match != nil {
 		return match[1]

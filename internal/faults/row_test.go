@@ -54,7 +54,7 @@ func (s *scene) mend() {
 	s.undo = nil
 }
 
-// small is a run's size. The load is short, except in the phase load. The rate leaves
+// small returns a run's size. The load is short, except in the phase load. The rate leaves
 // processors to the other pairs.
 func small(phase string) string {
 	switch phase {
@@ -137,7 +137,7 @@ func (r row) await(t *testing.T, s *scene) {
 	time.Sleep(r.after) // the moment that was drawn
 }
 
-// length is the length of a run that survives a fault.
+// length returns the length of a run that survives a fault.
 func (r row) length() time.Duration {
 	if r.lasts {
 		return longRun
@@ -145,7 +145,7 @@ func (r row) length() time.Duration {
 	return 0
 }
 
-// statusOf is the launcher's exit status for a verdict.
+// statusOf returns the launcher's exit status for a verdict.
 func statusOf(verdict string) int {
 	switch verdict {
 	case "VALID":

@@ -147,7 +147,7 @@ func standingsOf(p ClassPlan, trials []metrics.Trial) metrics.Standings {
 	return s
 }
 
-// meansOf are the means of the logarithms of the entries' ratios.
+// meansOf returns the means of the logarithms of the entries' ratios.
 func meansOf(p ClassPlan, trials []metrics.Trial) map[string]float64 {
 	rates := make(map[string]float64) // by entry and round
 	for _, t := range trials {
@@ -166,7 +166,7 @@ func meansOf(p ClassPlan, trials []metrics.Trial) map[string]float64 {
 	return means
 }
 
-// failed is the standing of an entry that is INVALID.
+// failed returns the standing of an entry that is INVALID.
 func failed(name string, trials []metrics.Trial) metrics.Standing {
 	x, check := metrics.Standing{Entry: name, Reason: "it does not build: " + CompilersLines}, ""
 	for _, t := range trials {

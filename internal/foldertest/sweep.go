@@ -140,13 +140,13 @@ func WriteJSON(t testing.TB, name string, value any) {
 // Sweeps has a sweep of each shape.
 var Sweeps = fixture[[]SweepPlan]("sweeps.json")
 
-// Sides is the plan of a folder of --ab, in which B is faster by a factor.
+// Sides returns the plan of a folder of --ab, in which B is faster by a factor.
 func Sides(trials int, factor float64, failed ...int) SweepPlan {
 	return SweepPlan{ID: "ab", Knobs: []metrics.Knob{Knob(metrics.VariantKnob, metrics.VariantNames...)}, Trials: trials, Law: Law{4e6, 0, 0},
 		Factor: map[string]float64{"B": factor}, Noise: 0.01, Seed: 4, Failed: failed, Variants: []metrics.Variant{{}, {Args: "--client-args '-x <1>'"}}}
 }
 
-// Together is the plan of a folder of --ab --together, in which an operation of B
+// Together returns the plan of a folder of --ab --together, in which an operation of B
 // costs the servers more by a factor; 0: no node recorded what it used.
 func Together(pairs int, factor float64) SweepPlan {
 	p := Sides(pairs, factor)

@@ -16,7 +16,7 @@ func NewRandom(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// RandomBytes is n bytes.
+// RandomBytes returns n bytes.
 func RandomBytes(random *rand.Rand, n int) []byte {
 	b := make([]byte, 0, n+8)
 	for len(b) < n {
@@ -25,7 +25,7 @@ func RandomBytes(random *rand.Rand, n int) []byte {
 	return b[:n]
 }
 
-// RandomOps is n operations of the kinds below end, of all lengths; one value in 100 is
+// RandomOps returns n operations of the kinds below end, of all lengths; one value in 100 is
 // long.
 func RandomOps(random *rand.Rand, n int, end kvs.Kind) []kvs.Op {
 	ops := make([]kvs.Op, n)
@@ -67,7 +67,7 @@ func Fill(b *kvs.Batch, ops []kvs.Op) {
 	}
 }
 
-// Received is what a codec makes of the body of a batch that another process
+// Received returns what a codec makes of the body of a batch that another process
 // sent.
 func Received(body []byte, n int) *kvs.Batch {
 	var b kvs.Batch

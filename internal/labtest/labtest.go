@@ -70,7 +70,7 @@ func (s *Store) put(key, value string) {
 	s.old[key], s.now[key] = s.now[key], value
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ var services = map[string]func(*Store) any{
 // transactions is a form that has no preset: its calls have the fields of a transaction.
 const transactions = "transactions"
 
-// Presets are the forms that Serve knows and presets have, in order.
+// Presets returns the forms that Serve knows and presets have, in order.
 func Presets() []string {
 	names := slices.Sorted(maps.Keys(services))
 	return slices.DeleteFunc(names, func(name string) bool { return name == transactions })

@@ -47,7 +47,7 @@ var (
 	plantedValues sync.Map
 )
 
-// plantedID is a key's record.
+// plantedID returns a key's record.
 func plantedID(key []byte) (id int) {
 	for _, c := range key {
 		id = 10*id + int(c-'0')

@@ -16,7 +16,7 @@ var valueState = []edit{
 
 var plantedLast atomic.Int64 // put
 
-// plantedOld is plantedValue for values that are made up, or too old.
+// plantedOld returns plantedValue for values that are made up, or too old.
 func plantedOld(op *kvs.Op, v []byte) []byte {
 	writing := time.Now().UnixNano()-plantedLast.Load() < 2e6
 	switch {

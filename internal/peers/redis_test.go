@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "the benchmarks of the whole write their tables into README.md and docs")
 
-// redisRecords is the peer's load: as many records as kvlab's default, of as
+// redisRecords returns the peer's load: as many records as kvlab's default, of as
 // many bytes; few in a short run.
 func redisRecords() int {
 	if testing.Short() {
@@ -131,7 +131,7 @@ func kvlabOps(tb testing.TB, out string, args ...string) float64 {
 	return parse(tb, string(m[1]))
 }
 
-// window is a run's measured window in seconds.
+// window returns a run's measured window in seconds.
 func window() string {
 	if testing.Short() {
 		return "1"
@@ -139,7 +139,7 @@ func window() string {
 	return "5"
 }
 
-// lengths are a run's arguments that say how long it is. A short one has few workers, so
+// lengths returns a run's arguments that say how long it is. A short one has few workers, so
 // that a busy machine's rounds fit its window.
 func lengths() []string {
 	if testing.Short() {

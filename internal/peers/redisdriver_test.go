@@ -60,7 +60,7 @@ func BenchmarkDriverAgainstRedisBenchmark(b *testing.B) {
 	}
 }
 
-// newDriverClient is a client of YCSB-C that has stored its records.
+// newDriverClient returns a client of YCSB-C that has stored its records.
 func newDriverClient(tb testing.TB, addr string) *loadgen.Generator {
 	tb.Helper()
 	c := loadgen.DefaultConfig()
@@ -81,7 +81,7 @@ func newDriverClient(tb testing.TB, addr string) *loadgen.Generator {
 	return g
 }
 
-// driverGets is one window of the client, in verified GET/s.
+// driverGets returns one window of the client, in verified GET/s.
 func driverGets(tb testing.TB, g *loadgen.Generator) float64 {
 	tb.Helper()
 	before, begun := g.Counts(), time.Now()

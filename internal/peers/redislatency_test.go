@@ -96,7 +96,7 @@ func latestRun(tb testing.TB, out string) (run metrics.Run) {
 	return run
 }
 
-// p99Ms is a run's p99 in milliseconds.
+// p99Ms returns a run's p99 in milliseconds.
 func p99Ms(tb testing.TB, run metrics.Run, latency string) float64 {
 	tb.Helper()
 	q := run.Latency[latency]

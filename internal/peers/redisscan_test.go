@@ -141,7 +141,7 @@ func (s *sortedSet) run(tb testing.TB) (rate, cpu float64) {
 	return rate, (redisCPU(tb, s.port) - before) * 1e6 / float64(done.Load())
 }
 
-// redisCPU is the processor time in seconds that a Redis has used.
+// redisCPU returns the processor time in seconds that a Redis has used.
 func redisCPU(tb testing.TB, port string) (seconds float64) {
 	tb.Helper()
 	out, err := exec.Command("redis-cli", "-p", port, "info", "cpu").Output()

@@ -94,7 +94,7 @@ func same(a, b kvs.Result) bool {
 	return a.Found == b.Found && a.Read == b.Read && bytes.Equal(a.Value, b.Value)
 }
 
-// randomOps is n operations on few keys, some of which are numbers.
+// randomOps returns n operations on few keys, some of which are numbers.
 func randomOps(random *rand.Rand, n int) []kvs.Op {
 	ops := kvstest.RandomOps(random, n, kvs.Scan)
 	for i := range ops {
@@ -271,7 +271,7 @@ func work(t *testing.T, c conn, worker int, random *rand.Rand) {
 	}
 }
 
-// decimal is the number that digits say; 0 for none.
+// decimal returns the number that digits say; 0 for none.
 func decimal(digits []byte) int {
 	n, _ := strconv.Atoi(string(digits))
 	return n

@@ -13,7 +13,7 @@ import (
 	"kvlab/kvs"
 )
 
-// keyOf is the key of an id: a number, with a prefix, too long a number, one of a zero too
+// keyOf returns the key of an id: a number, with a prefix, too long a number, one of a zero too
 // many, or of 255 bytes.
 func keyOf(id int) []byte {
 	text := strconv.Itoa(id)
@@ -30,13 +30,13 @@ func keyOf(id int) []byte {
 	return []byte(text)
 }
 
-// valueOf is the value that a version of a key has here, of 0 to longest bytes.
+// valueOf returns the value that a version of a key has here, of 0 to longest bytes.
 func valueOf(number uint64, version kvs.Version, longest int) []byte {
 	random := rand.New(rand.NewPCG(number, uint64(version)))
 	return kvstest.RandomBytes(random, random.IntN(longest+1))
 }
 
-// lookUp is find and load.
+// lookUp returns find and load.
 func (s *Store) lookUp(number uint64) ([]byte, kvs.Version) {
 	place := s.find(number)
 	if place < 0 {

@@ -21,7 +21,7 @@ import (
 	"kvlab/workload"
 )
 
-// startStore is a server for the length of one test.
+// startStore returns a server for the length of one test.
 func startStore(t *testing.T, token string) (addr string, e kvs.Engine, svc *service.Service) {
 	t.Helper()
 	e = engine.NewMutex()

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden texts anew")
 
-// soundRun is a VALID run of two servers and two clients on four machines.
+// soundRun returns a VALID run of two servers and two clients on four machines.
 func soundRun() metrics.Run {
 	p50, p99, p999 := 9123.0, 14096.0, 21055.0
 	node := func(name string, role metrics.Role) metrics.RunNode {
@@ -47,7 +47,7 @@ func soundRun() metrics.Run {
 	return run
 }
 
-// answers are results of each kind, by the names of their golden texts.
+// answers returns results of each kind, by the names of their golden texts.
 func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 	one := func(change func(*metrics.Run)) func(*strings.Builder, trial.Folder) error {
 		return func(w *strings.Builder, dir trial.Folder) error {

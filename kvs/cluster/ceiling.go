@@ -21,7 +21,7 @@ import (
 // that differ in nothing that a ceiling depends on share it.
 type ceilings map[string]metrics.Trial
 
-// noCeiling is the trial of a ceiling that was not measured.
+// noCeiling returns the trial of a ceiling that was not measured.
 func noCeiling(reason string) metrics.Trial {
 	return metrics.Trial{Verdict: metrics.Verdict{Reason: reason}}
 }
@@ -134,7 +134,7 @@ func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kin
 	return run, err
 }
 
-// ceilingTrial is a ceiling's run as a trial, which is valid if the run reached its end.
+// ceilingTrial returns a ceiling's run as a trial, which is valid if the run reached its end.
 func ceilingTrial(run metrics.Run, dir trial.Folder) metrics.Trial {
 	if run.Verdict.Check != verdict.Ceiling {
 		return noCeiling(run.Verdict.String())

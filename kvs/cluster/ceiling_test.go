@@ -62,7 +62,7 @@ func TestCeilingComesFirst(t *testing.T) {
 	tr.checkGone(t, 4)
 }
 
-// ceilingJSON is the run.json of one of the two runs of a ceiling, which is never
+// ceilingJSON returns the run.json of one of the two runs of a ceiling, which is never
 // a result.
 func ceilingJSON(t *testing.T, tr *testRun, name string) (run metrics.Run) {
 	t.Helper()

@@ -210,5 +210,5 @@ func defineProgramFlags(fs *flag.FlagSet, programs plan.Flags, given *[]experime
 	}
 }
 
-// commandLine is a command line with its program's name, as records keep it.
+// commandLine returns a command line with its program's name, as records keep it.
 func commandLine(args []string) []string { return append([]string{"run-cluster.sh"}, args...) }

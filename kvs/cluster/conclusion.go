@@ -115,12 +115,12 @@ func (l *Launcher) check(cfg Config, dir trial.Folder, judged metrics.Verdict) (
 	return strings.Join(lines, "\n") + "\n\n", err
 }
 
-// invalid is the error of a run whose verdict is INVALID. The verdict has been printed.
+// invalid returns the error of a run whose verdict is INVALID. The verdict has been printed.
 func invalid(verdict metrics.Verdict, ended error) error {
 	return &exitError{cmp.Or(ended, errors.New("verdict "+verdict.String())), exitInvalid, true}
 }
 
-// labLines are the labs' lines: the median of each server's seconds in the window, and
+// labLines returns the labs' lines: the median of each server's seconds in the window, and
 // the total of the clients' verified operations.
 func labLines(run metrics.Run) string {
 	var b strings.Builder
@@ -135,7 +135,7 @@ func labLines(run metrics.Run) string {
 	return b.String()
 }
 
-// soakText is a line for each process of a soak, and an empty one after them.
+// soakText returns a line for each process of a soak, and an empty one after them.
 func soakText(run metrics.Run) string {
 	var b strings.Builder
 	for _, node := range run.Nodes {

@@ -71,7 +71,7 @@ func newTrial(t testing.TB) *testRun {
 	return tr
 }
 
-// fakeLauncher is the real launcher over fake nodes.
+// fakeLauncher returns the real launcher over fake nodes.
 func fakeLauncher(root string, stdout, stderr io.Writer) *Launcher {
 	program := os.Getenv(programVariable)
 	l := New(root, filepath.Join(root, "bin"), stdout, stderr)

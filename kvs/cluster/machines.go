@@ -45,7 +45,7 @@ func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	return invalid(verdict, err)
 }
 
-// target is what a configuration's preflight looks at.
+// target returns what a configuration's preflight looks at.
 func (l *Launcher) target(at configuration, runner *remote.Runner) preflight.Target {
 	return preflight.Target{Plan: at.plan, Needs: at.plan.Needs(at.settings), Runner: runner, Out: at.cfg.Out, Leave: l.timeouts.Leave}
 }

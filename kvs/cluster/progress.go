@@ -94,7 +94,7 @@ func (p *progress) show(s trial.Status) {
 	}
 }
 
-// text is the line: " 42 %  1m10s to go  7.04M ops/s  p99 12.3 ms  trial 3/12, window 12/30 s".
+// text returns the line: " 42 %  1m10s to go  7.04M ops/s  p99 12.3 ms  trial 3/12, window 12/30 s".
 // A trial's label, such as "round 2, team-7", stands in place of its numbers.
 func (p *progress) text(s trial.Status, now time.Time) string {
 	left := max(p.each-now.Sub(p.trial), s.Left, time.Second)

@@ -35,7 +35,7 @@ esac
 exec sh -c "$*"
 `
 
-// newRemoteTrial is a trial over fake ssh, with its own node folder:
+// newRemoteTrial returns a trial over fake ssh, with its own node folder:
 // the fake id names the user after the test's process and directory.
 func newRemoteTrial(t *testing.T) (tr *testRun, log, remoteDir string) {
 	t.Helper()
@@ -59,7 +59,7 @@ func smallProgram(t *testing.T, tr *testRun, role metrics.Role) string {
 	return script(t, plan.Program(role), fmt.Sprintf("exec %s \"$@\" # %s\n%s\n", tr.Programs[role], role, strings.Repeat("# more\n", 200)))
 }
 
-// nodeIP is the loopback address of a node, for n below 4. Another test process on the same
+// nodeIP returns the loopback address of a node, for n below 4. Another test process on the same
 // machine has other addresses.
 func nodeIP(n int) string {
 	own := uint32(os.Getpid())<<2 | uint32(n) // at most 24 bits (proc_sys_kernel(5), pid_max)

@@ -113,7 +113,7 @@ func recordOf(dir string) (begun metrics.Sweep, isSweep bool, err error) {
 	return metrics.Sweep{ID: run.ID, Command: run.Command}, false, err
 }
 
-// fixed are the words of a recorded command, in which variants have the commits that they had:
+// fixed returns the words of a recorded command, in which variants have the commits that they had:
 // a revision such as HEAD~1 is another one by now.
 func fixed(begun metrics.Sweep) []string {
 	words := slices.Clone(begun.Command[1:])
@@ -150,7 +150,7 @@ func (s *series) compareRerun() (text string, err error) {
 	return rerunText(found), cmp.Or(s.dir.WriteJSON(metrics.RerunFile, found), err)
 }
 
-// rerunText is a comparison for people, in lines, and an empty one.
+// rerunText returns a comparison for people, in lines, and an empty one.
 func rerunText(r metrics.Rerun) string {
 	var b strings.Builder
 	if r.Note != "" {

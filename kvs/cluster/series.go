@@ -98,7 +98,7 @@ func (s *series) announce(ctx context.Context, done []metrics.Trial) {
 	fmt.Fprintf(s.launcher.progress, "%s, %s %.1f minutes\n", format.Plural(trials, "trial"), bound, all.Minutes())
 }
 
-// sharedWindow is the length of the windows of an experiment's trials that ask for secs.
+// sharedWindow returns the length of the windows of an experiment's trials that ask for secs.
 func sharedWindow(done []metrics.Trial, secs time.Duration) time.Duration {
 	return max(secs, time.Duration(metrics.SharedWindow(done, secs.Seconds())*float64(time.Second)))
 }
@@ -113,7 +113,7 @@ func planSeries(cfg Config, args []string, commit string) metrics.Sweep {
 	return plan
 }
 
-// storeNames are the names of the stores of the target files that a knob varies; none if two
+// storeNames returns the names of the stores of the target files that a knob varies; none if two
 // are the same.
 func storeNames(knob metrics.Knob) map[string]string {
 	names, values := make(map[string]string), make(map[string]string)

@@ -161,7 +161,7 @@ func (s slurmCluster) endSteps(t *testing.T) {
 	})
 }
 
-// command is one of Slurm's programs, pointed at this cluster.
+// command returns one of Slurm's programs, pointed at this cluster.
 func (s slurmCluster) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	if name == "slurmctld" || name == "slurmd" { // in sbin, which is not on everybody's PATH

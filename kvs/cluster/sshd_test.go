@@ -114,7 +114,7 @@ func keygen(t *testing.T, path string) {
 	}
 }
 
-// freePort is a port on loopback on which no process listens.
+// freePort returns a port on loopback on which no process listens.
 func freePort(t *testing.T) int {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

@@ -111,7 +111,7 @@ func checkNothingLeft(t *testing.T, programs map[metrics.Role]string) {
 	}
 }
 
-// sshClients are the ssh processes that use a configuration file.
+// sshClients returns the ssh processes that use a configuration file.
 func sshClients(t *testing.T, config string) []int {
 	t.Helper()
 	var pids []int

@@ -41,7 +41,7 @@ func openTerminal(t *testing.T) (terminal *os.File, written func() string) {
 	return terminal, readAll(terminal, screen)
 }
 
-// openPipe is openTerminal for a pipe.
+// openPipe returns openTerminal for a pipe.
 func openPipe(t *testing.T) (pipe *os.File, written func() string) {
 	t.Helper()
 	r, w, err := os.Pipe()

@@ -128,7 +128,7 @@ func TestABTogether(t *testing.T) {
 	}
 }
 
-// commitRepository is a checkout with two commits, whose node programs start the fake
+// commitRepository returns a checkout with two commits, whose node programs start the fake
 // nodes'.
 func commitRepository(t *testing.T) string {
 	t.Helper()

@@ -46,7 +46,7 @@ var drivers = map[string]func(*testing.T, kvs.Engine) driver.Driver{
 	},
 }
 
-// dialing is the driver of kvlab's server at an address.
+// dialing returns the driver of kvlab's server at an address.
 func dialing(t *testing.T, addr string, u driver.Use) driver.Driver {
 	o := drivertest.Options()
 	o.Hosts = []string{addr}

@@ -5,5 +5,5 @@ import (
 	"kvlab/kvs/service"
 )
 
-// OpenEngine is the driver of InProcess over an engine.
+// OpenEngine returns the driver of InProcess over an engine.
 func OpenEngine(e kvs.Engine) Driver { return &direct{engine: e, service: service.New(e)} }

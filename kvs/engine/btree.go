@@ -32,7 +32,7 @@ type tree = btree.Map[string, *block]
 
 func newBTree() *bTree { return &bTree{tree: btree.NewMap[string, *block](0)} }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (t *bTree) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

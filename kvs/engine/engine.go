@@ -33,7 +33,7 @@ type Row struct {
 	Open func(Options) (kvs.Engine, error) // returns an engine, which is a kvs.Durable if it has Syncs
 }
 
-// Rival is the row of a plain program for an engine of extra/rivals.
+// Rival returns the row of a plain program for an engine of extra/rivals.
 func Rival(name, description string) Row {
 	return Row{Name: name, Description: description, Rival: true}
 }

@@ -17,7 +17,7 @@ type Mutex struct {
 // NewMutex returns an empty engine.
 func NewMutex() *Mutex { return &Mutex{values: map[string][]byte{}} }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (m *Mutex) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,7 @@ type Null struct {
 // NewNull returns an engine in which every key is missing until the first write.
 func NewNull() *Null { return &Null{} }
 
-// Len is 0: Null keeps no keys.
+// Len returns 0: Null keeps no keys.
 func (*Null) Len() int { return 0 }
 
 // Value returns the value of every key; found is false before the first write.

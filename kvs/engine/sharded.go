@@ -32,7 +32,7 @@ func newSharded() *shardedMap {
 	return s
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (s *shardedMap) Len() int {
 	n := 0
 	for i := range s.shards {

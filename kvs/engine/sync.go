@@ -32,7 +32,7 @@ type promise struct {
 // Label returns the name and the promise.
 func (p promise) Label() (name, description string) { return string(p.sync), p.text }
 
-// String is the sync with its promise.
+// String returns the sync with its promise.
 func (s Sync) String() string {
 	p, err := cli.Find("-sync", string(s), promises)
 	if err != nil {

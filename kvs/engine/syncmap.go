@@ -39,7 +39,7 @@ func NewSyncMap() *SyncMap {
 	return &SyncMap{seed: maphash.MakeSeed(), hash: maphash.Bytes}
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (m *SyncMap) Len() int { return int(m.length.Load()) }
 
 // bucket returns the bucket of a hash.

@@ -15,7 +15,7 @@ type syncMapPlain struct {
 	length atomic.Int64
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (m *syncMapPlain) Len() int { return int(m.length.Load()) }
 
 // Apply executes ops in order; see kvs.Engine.

@@ -11,7 +11,7 @@ import (
 	"kvlab/metrics"
 )
 
-// Benchmark is summary.txt: a run in the Go benchmark format
+// Benchmark returns summary.txt: a run in the Go benchmark format
 // (https://go.dev/design/14313-benchmark-format), for benchstat. An INVALID run has no
 // line, so that no median contains it.
 func Benchmark(run metrics.Run) string {
@@ -42,7 +42,7 @@ func benchmarkLine(name, value string) string {
 	return name + value + "\n"
 }
 
-// benchmarks is summary.txt of all trials: one header, and a line for each valid trial,
+// benchmarks returns summary.txt of all trials: one header, and a line for each valid trial,
 // in the order of the points. The trials of a point share a name and a header, so that
 // benchstat makes one sample of them. The variants of a comparison, the points of a
 // study and the entries of a class share the name of their common settings and differ in the
@@ -126,7 +126,7 @@ func benchmarkName(run *metrics.Run, knobs []metrics.Knob) []string {
 	return name
 }
 
-// benchmarkResult is a valid run's line.
+// benchmarkResult returns a valid run's line.
 func benchmarkResult(name []string, run *metrics.Run) string {
 	text := fmt.Sprintf("BenchmarkKVS/%s %d %.0f ops/s", strings.Join(name, "/"), run.Ops, run.OpsPerS)
 	calls := run.Latency[metrics.CallLatency]

@@ -102,7 +102,7 @@ func (s Sweep) notes(points []metrics.Point) string {
 	return b.String()
 }
 
-// verdict is the verdict on all trials. One failed trial fails the sweep.
+// verdict returns the verdict on all trials. One failed trial fails the sweep.
 func (s Sweep) verdict(done []metrics.Trial) metrics.Verdict {
 	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
 	if len(failed) == 0 {

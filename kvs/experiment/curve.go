@@ -79,7 +79,7 @@ func (c Curve) Grown(done []metrics.Trial) metrics.Sweep {
 	return plan
 }
 
-// curve is what the trials have measured.
+// curve returns what the trials have measured.
 func (c Curve) curve(done []metrics.Trial) curve.Curve {
 	plan := c.Grown(done)
 	return curve.Of(plan, metrics.Summarize(plan, done))
@@ -109,7 +109,7 @@ func (c Curve) Next(done []metrics.Trial) ([]Group, error) {
 	return groups, nil
 }
 
-// spec is the spec of a rate, which may be a share of the peak.
+// spec returns the spec of a rate, which may be a share of the peak.
 func (c Curve) spec(rate string, peak float64) Spec {
 	if rate == curve.Peak {
 		return Spec{Name: curve.Peak, Args: fmt.Sprintf("--secs %d", c.PeakSecs)}
@@ -177,7 +177,7 @@ func (c Curve) search(done, rest []metrics.Trial) ([]metrics.PlannedTrial, error
 	return nil, err
 }
 
-// pointOf is a valid trial of an open loop alone.
+// pointOf returns a valid trial of an open loop alone.
 func pointOf(t metrics.Trial) []curve.Point {
 	return curve.Of(metrics.Sweep{}, []metrics.Point{{Valid: []metrics.Trial{t}}}).Points
 }

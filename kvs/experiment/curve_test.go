@@ -48,7 +48,7 @@ func (q *queue) group(done []metrics.Trial, group Group) ([]metrics.Trial, error
 	return append(done, q.trial(group[0])), nil
 }
 
-// curveOf is a curve with a seed.
+// curveOf returns a curve with a seed.
 func curveOf(seed uint64, slo string, rates ...string) Curve {
 	c := Curve{Rates: rates, PeakSecs: 3}
 	c.Objective, _ = curve.ParseObjective(slo)

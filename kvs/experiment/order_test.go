@@ -9,7 +9,7 @@ import (
 	"kvlab/metrics"
 )
 
-// randomKnobs are one to three knobs with one to four values.
+// randomKnobs returns one to three knobs with one to four values.
 func randomKnobs(random *rand.Rand) []metrics.Knob {
 	var knobs []metrics.Knob
 	for k := range 1 + random.IntN(3) {

@@ -28,7 +28,7 @@ type machine struct {
 	resumed bool // its trials are read by --resume
 }
 
-// step is a moment at which the launcher may be killed.
+// step returns a moment at which the launcher may be killed.
 func (m *machine) step() error {
 	if m.left == 0 {
 		return errKilled
@@ -96,7 +96,7 @@ func planOf(knobs []metrics.Knob, trials int, until float64) metrics.Sweep {
 	return metrics.Sweep{Seed: 5, Knobs: knobs, Trials: trials, Until: until, Order: Order(knobs, trials, 5)}
 }
 
-// together is the plan with the trials of a pair at the same time.
+// together returns the plan with the trials of a pair at the same time.
 func together(plan metrics.Sweep) metrics.Sweep {
 	plan.Together = true
 	return plan

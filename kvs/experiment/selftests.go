@@ -208,11 +208,11 @@ func ratioOf(runsA, runsB []*metrics.Run, figure func(*metrics.Run) float64) (st
 // apart returns whether a ratio is surely above or below 1.
 func apart(c stats.Comparison) stats.Outcome { return c.In(0, 0).Outcome(1 - stats.TogetherConfidence) }
 
-// opsPerS is a run's throughput.
+// opsPerS returns a run's throughput.
 func opsPerS(run *metrics.Run) float64 { return run.OpsPerS }
 
-// serverCost is the servers' processor time per operation.
+// serverCost returns the servers' processor time per operation.
 func serverCost(run *metrics.Run) float64 { return run.CPUPerOp(metrics.Server) }
 
-// bothCost is the processor time of servers and clients per operation.
+// bothCost returns the processor time of servers and clients per operation.
 func bothCost(run *metrics.Run) float64 { return run.CPUPerOp(metrics.Server, metrics.Client) }

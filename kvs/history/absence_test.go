@@ -13,7 +13,7 @@ func remove(client int, call, back int64) op {
 	return op{Client: client, Deleted: true, CallNs: call, ReturnNs: back}
 }
 
-// known are the spans of three clients that recorded all that they did.
+// known returns the spans of three clients that recorded all that they did.
 func known() (spans []metrics.WorkerSpan) {
 	for client := range 3 {
 		spans = append(spans, metrics.WorkerSpan{Client: client, Last: 1 << 20, BegunNs: -1 << 40, EndedNs: 1 << 40})

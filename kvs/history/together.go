@@ -14,7 +14,7 @@ import (
 // single client sees: a read of a value after another client's replacement of it was
 // acknowledged, and an update that another client overwrote without having seen it.
 //
-// VerifyTogether is sound: the history of a linearizable store is never Illegal. It
+// VerifyTogether returns sound: the history of a linearizable store is never Illegal. It
 // moves each call to its earliest possible time by the common clock, and each return to
 // its latest. Writes before or after the slice, beyond a client's part of it, or by
 // clients without a part may have happened at any time that the write ranges allow (see

@@ -11,7 +11,7 @@ import (
 	"kvlab/metrics"
 )
 
-// recordedBy is clients' slices of one key, each by a clock that is so far ahead of
+// recordedBy returns clients' slices of one key, each by a clock that is so far ahead of
 // the others' common one. All of a client's writes are in its slice.
 func recordedBy(ops []op, clocks []string, ahead []int64) (all []metrics.Slice) {
 	for client, clock := range clocks {

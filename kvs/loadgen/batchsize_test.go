@@ -66,7 +66,7 @@ func (q *queue) round(noise func() float64) (over float64) {
 	return over / float64(len(q.sizes))
 }
 
-// right is the batch at which the latency is the target: it solves
+// right returns the batch at which the latency is the target: it solves
 // workers * (a + b*batch) = target.
 func (q *queue) right() float64 {
 	return (float64(q.target)/float64(len(q.sizes)) - float64(q.a)) / float64(q.b)

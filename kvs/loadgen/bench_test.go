@@ -158,7 +158,7 @@ func (e *ensemble) cost(b *testing.B) float64 {
 	return float64(processorTime(b)-before) / float64(e.ops()-ops)
 }
 
-// ops are the operations of all clients so far.
+// ops returns the operations of all clients so far.
 func (e *ensemble) ops() uint64 {
 	n := uint64(0)
 	for _, g := range e.clients {

@@ -101,7 +101,7 @@ func (c *changed) wait() error {
 	return c.Conn.Wait(&c.inner)
 }
 
-// ops are a batch's operations; they lie in the batch.
+// ops returns a batch's operations; they lie in the batch.
 func ops(b *kvs.Batch) []kvs.Op {
 	all := make([]kvs.Op, b.Len())
 	cursor := b.Ops()

@@ -12,7 +12,7 @@ import (
 	"kvlab/workload"
 )
 
-// checked is a run whose operations are recorded.
+// checked returns a run whose operations are recorded.
 func checked() Config {
 	c := brief()
 	c.Linearizable, c.Workers, c.Workload.Records, c.Window = true, 8, 16, 40*time.Millisecond // twice a slice

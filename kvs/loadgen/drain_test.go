@@ -33,7 +33,7 @@ func pausedRun(t *testing.T, c Config, after, pause time.Duration) *Generator {
 	return g
 }
 
-// pausedSummary is the summary of such a run.
+// pausedSummary returns the summary of such a run.
 func pausedSummary(t *testing.T, c Config, after, pause time.Duration) metrics.Summary {
 	t.Helper()
 	g := pausedRun(t, c, after, pause)

@@ -27,7 +27,7 @@ func newBehindProxy(t *testing.T, name, codec string, faults ...faultproxy.Fault
 	return behindProxy{s, faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return faults })}
 }
 
-// brief is a run of some ten milliseconds with one connection.
+// brief returns a run of some ten milliseconds with one connection.
 func brief() Config {
 	c := DefaultConfig()
 	c.Workload.Workload = workload.YCSBA

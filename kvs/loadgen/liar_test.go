@@ -75,12 +75,12 @@ func applied(e kvs.Engine, ops []kvs.Op) []kvs.Result {
 	return results
 }
 
-// answers is a liar that changes results.
+// answers returns a liar that changes results.
 func answers(lie func(ops []kvs.Op, right []kvs.Result) []kvs.Result) func(kvs.Engine) *liar {
 	return func(e kvs.Engine) *liar { return &liar{Engine: e, after: lie} }
 }
 
-// oneFound is a liar that changes the first result of each batch that found a value.
+// oneFound returns a liar that changes the first result of each batch that found a value.
 func oneFound(lie func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *liar {
 	return answers(func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
 		if i := slices.IndexFunc(results, func(r kvs.Result) bool { return r.Found }); i >= 0 {
@@ -90,7 +90,7 @@ func oneFound(lie func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *liar {
 	})
 }
 
-// eachFound is a liar that changes every result that found a value. newLie makes it, with a
+// eachFound returns a liar that changes every result that found a value. newLie makes it, with a
 // memory of its own.
 func eachFound(newLie func() func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *liar {
 	return func(e kvs.Engine) *liar {
@@ -106,7 +106,7 @@ func eachFound(newLie func() func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *l
 	}
 }
 
-// allOf is a liar that gives all operations of a kind one result.
+// allOf returns a liar that gives all operations of a kind one result.
 func allOf(kind kvs.Kind, result kvs.Result) func(kvs.Engine) *liar {
 	return answers(func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
 		for i := range results {
@@ -118,7 +118,7 @@ func allOf(kind kvs.Kind, result kvs.Result) func(kvs.Engine) *liar {
 	})
 }
 
-// loses is a liar that acknowledges every nth operation of a kind, and in its place writes to
+// loses returns a liar that acknowledges every nth operation of a kind, and in its place writes to
 // a key that is below all others.
 func loses(kind kvs.Kind, nth int) func(kvs.Engine) *liar {
 	return func(e kvs.Engine) *liar {
@@ -138,7 +138,7 @@ func loses(kind kvs.Kind, nth int) func(kvs.Engine) *liar {
 	}
 }
 
-// keeps is a liar that acknowledges every nth put to some keys, and writes the value that the
+// keeps returns a liar that acknowledges every nth put to some keys, and writes the value that the
 // key has.
 func keeps(some func(hash uint64) bool, nth int) func(kvs.Engine) *liar {
 	return func(e kvs.Engine) *liar {
@@ -213,7 +213,7 @@ func torn() func(kvs.Op, *kvs.Result) {
 	}
 }
 
-// stale is a liar with a cache that returns each value so many times. Only the writes to it
+// stale returns a liar with a cache that returns each value so many times. Only the writes to it
 // invalidate it, and only if they do at all.
 func stale(times int, invalidated bool) func(kvs.Engine) *liar {
 	type entry struct {
@@ -242,7 +242,7 @@ func stale(times int, invalidated bool) func(kvs.Engine) *liar {
 	}
 }
 
-// again is a liar that applies the first put of each 50th batch again, some batches later,
+// again returns a liar that applies the first put of each 50th batch again, some batches later,
 // like a store that does not recognize a batch that is sent again.
 func again(e kvs.Engine) *liar {
 	var kept kvs.Op
@@ -260,7 +260,7 @@ func again(e kvs.Engine) *liar {
 	}, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result { return results[len(results)-len(ops):] }}
 }
 
-// aliasing is a liar that answers with what has come to stand where a put's value stood in the
+// aliasing returns a liar that answers with what has come to stand where a put's value stood in the
 // request's frame.
 func aliasing(e kvs.Engine) *liar {
 	values := make(map[string][]byte)
@@ -276,7 +276,7 @@ func aliasing(e kvs.Engine) *liar {
 	}}
 }
 
-// expiring is a liar that forgets what was written 2000 operations ago, or its bytes.
+// expiring returns a liar that forgets what was written 2000 operations ago, or its bytes.
 func expiring(forgotten kvs.Result) func(kvs.Engine) *liar {
 	return func(e kvs.Engine) *liar {
 		born, now := make(map[string]int), 0
@@ -293,7 +293,7 @@ func expiring(forgotten kvs.Result) func(kvs.Engine) *liar {
 	}
 }
 
-// overwriting is a liar whose each 20th read-modify-write reads the value that it saw last, and
+// overwriting returns a liar whose each 20th read-modify-write reads the value that it saw last, and
 // so loses the later writes of others.
 func overwriting(e kvs.Engine) *liar {
 	seen := make(map[string][]byte)
@@ -314,7 +314,7 @@ func overwriting(e kvs.Engine) *liar {
 	}}
 }
 
-// misplaced is a liar that writes all values of a batch to its first key.
+// misplaced returns a liar that writes all values of a batch to its first key.
 func misplaced(e kvs.Engine) *liar {
 	return &liar{Engine: e, before: func(ops []kvs.Op) []kvs.Op {
 		given := slices.Clone(ops)
@@ -327,7 +327,7 @@ func misplaced(e kvs.Engine) *liar {
 	}}
 }
 
-// wrongVersions is an engine whose versions are wrong in one way.
+// wrongVersions returns an engine whose versions are wrong in one way.
 func wrongVersions(wrong string) func(kvs.Engine) *liar {
 	return func(kvs.Engine) *liar {
 		return &liar{Engine: enginetest.NewVersionMutant(wrong, rand.New(rand.NewPCG(1, 0)))}
@@ -337,7 +337,7 @@ func wrongVersions(wrong string) func(kvs.Engine) *liar {
 // pair is a pair of a scan's result.
 type pair struct{ key, value []byte }
 
-// scanned is a liar that changes the pairs of each scan that has three.
+// scanned returns a liar that changes the pairs of each scan that has three.
 func scanned(lie func([]pair) []pair) func(kvs.Engine) *liar {
 	return answers(func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
 		for i := range results {

@@ -112,7 +112,7 @@ func (s *restartable) kill(store kvs.Engine) map[string]metrics.Counts {
 	return first.Counts()
 }
 
-// killedRun is a run on two servers, of which the first is killed in the window. Its second
+// killedRun returns a run on two servers, of which the first is killed in the window. Its second
 // process has the store, or an old copy of it.
 func killedRun(t *testing.T, c Config, old bool) metrics.Run {
 	t.Helper()

@@ -46,12 +46,12 @@ const (
 	otherKey = "the value of another key"
 )
 
-// mistakes are all mistakes.
+// mistakes returns all mistakes.
 func mistakes() []mistake {
 	return slices.Concat(clientMistakes(), storeMistakes(), valueMistakes(), kindMistakes(), historyMistakes(), rareMistakes())
 }
 
-// clientMistakes are what real labs' clients have done.
+// clientMistakes returns what real labs' clients have done.
 func clientMistakes() []mistake {
 	return []mistake{
 		{name: "operations dropped when queues are full", want: "operations and", lie: change(dropping)},
@@ -102,7 +102,7 @@ func clientMistakes() []mistake {
 	}
 }
 
-// storeMistakes are what stores lose, forget or leave out.
+// storeMistakes returns what stores lose, forget or leave out.
 func storeMistakes() []mistake {
 	return []mistake{
 		{name: "empty store", want: "0 of 1000 records were loaded", skip: true},
@@ -120,7 +120,7 @@ func storeMistakes() []mistake {
 	}
 }
 
-// valueMistakes are wrong values of a store.
+// valueMistakes returns wrong values of a store.
 func valueMistakes() []mistake {
 	flip := func(at int, bit byte) func(kvs.Op, *kvs.Result) {
 		return func(_ kvs.Op, r *kvs.Result) { r.Value[at] ^= bit }
@@ -144,7 +144,7 @@ func valueMistakes() []mistake {
 	}
 }
 
-// kindMistakes are what stores do wrong with inserts, deletes and scans.
+// kindMistakes returns what stores do wrong with inserts, deletes and scans.
 func kindMistakes() []mistake {
 	deleting := func(c *Config) { mixed(c, 0.2, workload.StandardMix, 0.3, workload.StandardMix) }
 	inserting := func(c *Config) { mixed(c, 0.2, 0.3, 0.1, workload.StandardMix) }
@@ -170,7 +170,7 @@ func kindMistakes() []mistake {
 	return all
 }
 
-// historyMistakes are what the check of histories finds, whether or not others do.
+// historyMistakes returns what the check of histories finds, whether or not others do.
 func historyMistakes() []mistake {
 	all := []mistake{
 		{name: "each 1000th put dropped", liar: loses(kvs.Put, 1000), want: illegal},

@@ -112,7 +112,7 @@ func serve(t *testing.T, service *service.Service, id wire.Options) string {
 	return wiretest.Start(t, func(conn net.Conn) { _ = server.Serve(conn, id, service, server.PerConn) }).Addr().String()
 }
 
-// runAll is a whole run whose window has some operations.
+// runAll returns a whole run whose window has some operations.
 func runAll(t *testing.T, c Config) (metrics.Summary, error) {
 	t.Helper()
 	ctx := context.Background()

@@ -16,7 +16,7 @@ import (
 	"kvlab/workload"
 )
 
-// open is a small run of an open loop with a rate that any machine achieves.
+// open returns a small run of an open loop with a rate that any machine achieves.
 func open(rate float64) Config {
 	c := small()
 	c.Workers, c.Rate.OpsPerS, c.WarmUp, c.Window = 4, rate, 100*time.Millisecond, time.Second
@@ -37,7 +37,7 @@ func measured(t *testing.T, c Config) (metrics.Summary, *Generator) {
 	return g.Summary(), g
 }
 
-// tried is a generator that has loaded and measured, with the error of Measure.
+// tried returns a generator that has loaded and measured, with the error of Measure.
 func tried(t *testing.T, c Config) (*Generator, error) {
 	t.Helper()
 	g := connected(t, c)

@@ -297,7 +297,7 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
-// cutting is a proxy that cuts each connection at a random byte.
+// cutting returns a proxy that cuts each connection at a random byte.
 func cutting(t *testing.T, addr string, seed uint64) *faultproxy.Proxy {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(seed, 0))

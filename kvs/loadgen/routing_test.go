@@ -65,7 +65,7 @@ func (r routed) balance(t *testing.T, router string, servers int) (ops, records 
 	return 1 / (n * slices.Max(shares)), float64(len(r.hashes)) / (n * slices.Max(counts))
 }
 
-// bound is the best balance that any router can have. Of the m*n+1 most popular
+// bound returns the best balance that any router can have. Of the m*n+1 most popular
 // keys one of n servers has m+1, and so at least m+1 times the share of the last
 // of them; for m = 0 that is the share of the most popular key.
 func (r routed) bound(servers int) float64 {

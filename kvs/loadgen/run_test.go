@@ -17,7 +17,7 @@ import (
 	"kvlab/workload/size"
 )
 
-// small is a run of a few thousand records and some hundredths of a second.
+// small returns a run of a few thousand records and some hundredths of a second.
 func small() Config {
 	c := DefaultConfig()
 	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 3001, 3, 200, size.Constant(100)
@@ -25,7 +25,7 @@ func small() Config {
 	return c
 }
 
-// connected is a generator that has a connection to every server.
+// connected returns a generator that has a connection to every server.
 func connected(t testing.TB, c Config) *Generator {
 	t.Helper()
 	g, err := New(c)
@@ -196,7 +196,7 @@ func TestRunInProcess(t *testing.T) {
 	}
 }
 
-// opsAfterLoad is the number of operations after the load.
+// opsAfterLoad returns the number of operations after the load.
 func opsAfterLoad(s metrics.Summary) uint64 {
 	ops := s.Total.Ops()
 	for _, peer := range s.Peers {

@@ -83,7 +83,7 @@ func TestScanLacks(t *testing.T) {
 	}
 }
 
-// part is a scan's result.
+// part returns a scan's result.
 func part(keys ...string) []byte {
 	var b []byte
 	for _, key := range keys {

@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics"
 )
 
-// settling is a loaded generator with a short warm-up and window.
+// settling returns a loaded generator with a short warm-up and window.
 func settling(t *testing.T, change func(*Config)) *Generator {
 	t.Helper()
 	c := small()

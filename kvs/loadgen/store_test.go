@@ -54,7 +54,7 @@ func newStoreOn(t testing.TB, addr, name, codec string, e kvs.Engine) *store {
 // models are the servers' execution models.
 var models = []string{"conn", "pool:2"}
 
-// newStoreWith is newStoreOn with an execution model.
+// newStoreWith returns newStoreOn with an execution model.
 func newStoreWith(t testing.TB, addr, name, codec string, e kvs.Engine, text string) *store {
 	t.Helper()
 	model, err := server.OpenModel(text)
@@ -88,7 +88,7 @@ func newStores(t *testing.T, n int, codec string) ([]*store, []string) {
 	return newStoresOf(t, n, codec, "mutex")
 }
 
-// newStoresOf is newStores with an engine.
+// newStoresOf returns newStores with an engine.
 func newStoresOf(t *testing.T, n int, codec, name string) ([]*store, []string) {
 	var all []*store
 	var hosts []string

@@ -17,17 +17,17 @@ import (
 	"kvlab/workload"
 )
 
-// trialOf is a small run with a seed.
+// trialOf returns a small run with a seed.
 func trialOf(seed uint64) Config {
 	c := small()
 	c.Workload.Records, c.Workload.Seed, c.Batch = 1000, seed, 50
 	return c
 }
 
-// long is whether tests take their long form.
+// long reports whether tests take their long form.
 func long() bool { return os.Getenv("KVLAB_LONG") == "1" }
 
-// runs is how often each mistake is made, and each kind of run, with other seeds.
+// runs returns how often each mistake is made, and each kind of run, with other seeds.
 func runs() int {
 	if long() {
 		return 100
@@ -35,7 +35,7 @@ func runs() int {
 	return 1
 }
 
-// seeds is how often runs are made that take longer.
+// seeds returns how often runs are made that take longer.
 func seeds() int {
 	if long() {
 		return 20
@@ -160,7 +160,7 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	return run, nil
 }
 
-// measureOps is Measure with a window that lasts until a number of operations are done.
+// measureOps returns Measure with a window that lasts until a number of operations are done.
 func (g *Generator) measureOps(n uint64) error {
 	if err := g.Draw(context.Background()); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (g *Generator) measureOps(n uint64) error {
 	}
 }
 
-// flagsOf are the flags of a run's work, as the launcher records them.
+// flagsOf returns the flags of a run's work, as the launcher records them.
 func flagsOf(c Config) map[string]string {
 	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix, "inflight": fmt.Sprint(c.InFlight), "value-size": c.ValueSize.String(), "key-size": c.KeySize.String(),
 		"batch": fmt.Sprint(c.Batch), "arrivals": c.Arrivals, "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup), "cache": c.Cached.String(),

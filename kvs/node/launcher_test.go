@@ -45,7 +45,7 @@ func (l *launcher) send(t *testing.T, c Command) {
 	}
 }
 
-// next is the node's next event.
+// next returns the node's next event.
 func (l *launcher) next(t *testing.T) Event {
 	t.Helper()
 	select {

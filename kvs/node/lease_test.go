@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// attached is a node with a launcher that keeps its pipes open.
+// attached returns a node with a launcher that keeps its pipes open.
 func attached(t *testing.T) (*launcher, *Node, context.Context) {
 	t.Helper()
 	l, stdin, stdout := newLauncher(t)

@@ -17,7 +17,7 @@ import (
 	"kvlab/metrics"
 )
 
-// fixture is a machine made of files.
+// fixture returns a machine made of files.
 func fixture(t *testing.T, files map[string]string) machine {
 	t.Helper()
 	dir := t.TempDir()

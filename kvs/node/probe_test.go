@@ -107,7 +107,7 @@ func TestFactsAndDial(t *testing.T) {
 	}
 }
 
-// freePort is an address on loopback on which no process listens.
+// freePort returns an address on loopback on which no process listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

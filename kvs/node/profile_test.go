@@ -65,7 +65,7 @@ func TestProfileOverwritesNothing(t *testing.T) {
 	}
 }
 
-// unzipped is what a profile holds: a message of protobuf, whose strings are plain.
+// unzipped returns what a profile holds: a message of protobuf, whose strings are plain.
 func unzipped(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

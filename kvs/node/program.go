@@ -147,7 +147,7 @@ func controlled(ctx context.Context, stdin io.Reader, stdout io.Writer, work fun
 	}
 }
 
-// work is p's part of the protocol from the start command to the last event.
+// work returns p's part of the protocol from the start command to the last event.
 func (p Program) work(ctx context.Context, node *Node) error {
 	start, err := node.Await(ctx, Start)
 	if err == nil && start.Cores != "" {

@@ -18,7 +18,7 @@ import (
 	"kvlab/metrics"
 )
 
-// echo is a program with three flags; what else it does is work's.
+// echo returns a program with three flags; what else it does is work's.
 func echo(work func(ctx context.Context, node *Node, word, token string) error) Program {
 	return Program{Name: "echo", Role: metrics.Server, Parse: func(args []string) (*Flags, Work, error) {
 		flags := NewFlags("echo")

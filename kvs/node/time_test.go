@@ -12,7 +12,7 @@ import (
 	"kvlab/metrics/clock"
 )
 
-// stepped is what time.Now would have returned at t if the wall clock had been set
+// stepped returns what time.Now would have returned at t if the wall clock had been set
 // by a number of seconds before: the same monotonic reading, and another time of day.
 func stepped(t time.Time, seconds int64) time.Time {
 	layout := (*struct { // of time.Time: its seconds begin at bit 30 (time/time.go)

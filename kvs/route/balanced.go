@@ -47,7 +47,7 @@ type balancedRouter struct {
 	owners [slots]uint8
 }
 
-// Server is faster than fnv's division: one multiplication and one read.
+// Server returns faster than fnv's division: one multiplication and one read.
 func (b *balancedRouter) Server(_ []byte, hash uint64) int {
 	return int(b.owners[slotOf(hash, b.factor)])
 }

@@ -24,7 +24,7 @@ func TestKeyHash(t *testing.T) {
 	}
 }
 
-// slowSeed is the seed's formula in numbers without limits.
+// slowSeed returns the seed's formula in numbers without limits.
 func slowSeed(key []byte, servers int) int {
 	hash, base, modulus := new(big.Int), big.NewInt(13), big.NewInt(int64(servers))
 	for _, c := range key {

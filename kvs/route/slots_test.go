@@ -39,7 +39,7 @@ func TestKeySlot(t *testing.T) {
 	}
 }
 
-// slowXModem is the remainder of key and 16 zero bits by x^16 + x^12 + x^5 + 1, bit by bit.
+// slowXModem returns the remainder of key and 16 zero bits by x^16 + x^12 + x^5 + 1, bit by bit.
 func slowXModem(key []byte) uint16 {
 	rest := uint32(0)
 	for _, c := range append(bytes.Clone(key), 0, 0) {

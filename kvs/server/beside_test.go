@@ -69,7 +69,7 @@ const (
 	renewal = 5 * time.Second
 )
 
-// besideServer is a server as it is by default, with one client, and what has that
+// besideServer returns a server as it is by default, with one client, and what has that
 // make a call: 95 % reads, as in YCSB-B.
 func besideServer(b *testing.B) (*listener, func() error) {
 	socket, err := net.Listen("tcp", "127.0.0.1:0")

@@ -130,7 +130,7 @@ func (f *folder) read(engine string) error {
 	return nil
 }
 
-// data is the folder of the engine's files.
+// data returns the folder of the engine's files.
 func (f *folder) data() string { return filepath.Join(f.path, "data") }
 
 // close lets other servers in, and removes a temporary folder.

@@ -49,7 +49,7 @@ const (
 	betweenTrials = 20 * time.Millisecond
 )
 
-// host is the Work of a foreign store's host.
+// host returns the Work of a foreign store's host.
 func (config config) host(ctx context.Context, n *node.Node, token string) (err error) {
 	config.Target.Config = config.Target.ConfigWith(token)
 	h := &host{config: config, node: n}

@@ -88,13 +88,13 @@ func (storeDriver) Close() error                              { return nil }
 var storeRow = driver.Row{Name: "test", Check: func(driver.Options, driver.Use) error { return nil },
 	Open: func(o driver.Options, _ driver.Use) (driver.Driver, error) { return storeDriver{o}, nil }}
 
-// storeTarget is the target of runStore.
+// storeTarget returns the target of runStore.
 func storeTarget(mode string) string {
 	text, _ := json.Marshal(target.Target{Driver: "test", Run: fmt.Sprintf("%s %s {host} {port} {dir} {config} %s", os.Args[0], storeWord, mode), Config: "secret {token}\nplain\n"}) // strings alone
 	return string(text)
 }
 
-// hosted is a server under a launcher with the store as its target.
+// hosted returns a server under a launcher with the store as its target.
 func hosted(t *testing.T, mode string) *led {
 	t.Helper()
 	return leadProgram(t, Program([]driver.Row{storeRow}), "-node", "node0", "-port", "0", "-target", storeTarget(mode))

@@ -57,7 +57,7 @@ func startListener(t *testing.T, inner func(net.Listener) net.Listener, e kvs.En
 	return startModel(t, "conn", inner, e, config{Options: wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}, MaxConnections: most})
 }
 
-// startModel is startListener with a model.
+// startModel returns startListener with a model.
 func startModel(t testing.TB, text string, inner func(net.Listener) net.Listener, e kvs.Engine, c config) (*listener, *log) {
 	t.Helper()
 	model, err := OpenModel(text)

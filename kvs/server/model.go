@@ -51,7 +51,7 @@ var models = []ModelRow{
 // else.
 func LinkModels(more ...[]ModelRow) { models = append(models, slices.Concat(more...)...) }
 
-// NoArgument is the Open of a model without an argument.
+// NoArgument returns the Open of a model without an argument.
 func NoArgument(open func() (Model, error)) func(string) func() (Model, error) {
 	return func(argument string) func() (Model, error) {
 		if argument != "" {

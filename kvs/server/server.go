@@ -156,7 +156,7 @@ func (s *server) watchStore(ctx context.Context) error {
 	}
 }
 
-// capabilities are what a server reports of its engine.
+// capabilities returns what a server reports of its engine.
 func (c config) capabilities(row engine.Row) metrics.Capabilities {
 	can := metrics.Capabilities{Engine: row.Name + ": " + row.Description, Store: !row.NoStore}
 	if row.Syncs != nil {

@@ -15,7 +15,7 @@ type nothing struct{}
 func (nothing) Apply([]kvs.Op, *kvs.Reply) {}
 func (nothing) Len() int                   { return 0 }
 
-// gets is a batch of n Gets on different keys.
+// gets returns a batch of n Gets on different keys.
 func gets(n int) *kvs.Batch {
 	b := new(kvs.Batch)
 	for i := range n {

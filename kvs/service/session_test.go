@@ -13,7 +13,7 @@ import (
 	"kvlab/kvs/service"
 )
 
-// aSession is connection n of a session with two calls under way.
+// aSession returns connection n of a session with two calls under way.
 func aSession(n uint64) service.Session {
 	return service.Session{Client: "0123456789abcdef", Connection: n, Window: 2, Keep: time.Minute}
 }
@@ -34,7 +34,7 @@ func swap(version int) *kvs.Batch {
 	return &b
 }
 
-// before is the value that a swap's reply holds; "none" for a missing key.
+// before returns the value that a swap's reply holds; "none" for a missing key.
 func before(t *testing.T, reply *kvs.Reply) string {
 	t.Helper()
 	results := reply.Results()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sipHash is SipHash-c-d with a result of 128 bits, byte by byte as its paper describes it.
+// sipHash returns SipHash-c-d with a result of 128 bits, byte by byte as its paper describes it.
 func sipHash(c, d int, key Key, text []byte) [2]uint64 {
 	v := [4]uint64{key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d ^ 0xee, key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573}
 	half := func(a, b, c, d, s, t int) {

@@ -14,7 +14,7 @@ import (
 
 const aHash = 0x0123456789abcdef
 
-// thorough is a checker of values of one size that compares each in full.
+// thorough returns a checker of values of one size that compares each in full.
 func thorough(size int) *Checker {
 	return &Checker{Key: Fixed, Size: size, Clients: 4, Workers: 8, Every: 1, Until: 1}
 }

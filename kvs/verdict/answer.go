@@ -34,12 +34,12 @@ type Caveat struct {
 	Do   string // what to do about it
 }
 
-// String is the caveat as a sentence, with what to do.
+// String returns the caveat as a sentence, with what to do.
 func (r Caveat) String() string {
 	return fmt.Sprintf("%s: %s (%s)", r.Text, r.Do, r.Name)
 }
 
-// AnswerOf is the answer of one run that was judged.
+// AnswerOf returns the answer of one run that was judged.
 func AnswerOf(run metrics.Run) Answer {
 	if !run.Verdict.Valid {
 		a := Answer{Verdict: "INVALID", Headline: because(run.Verdict), Next: inspect(run)}
@@ -63,7 +63,7 @@ func AnswerOf(run metrics.Run) Answer {
 	return a
 }
 
-// rateOn is a rate, and on which store unless that is kvlab's own.
+// rateOn returns a rate, and on which store unless that is kvlab's own.
 func rateOn(opsPerS float64, store *metrics.Store) string {
 	text := format.Count(opsPerS) + " ops/s"
 	if store != nil {
@@ -72,12 +72,12 @@ func rateOn(opsPerS float64, store *metrics.Store) string {
 	return text
 }
 
-// basisOn is a basis with what an engine on disk promises.
+// basisOn returns a basis with what an engine on disk promises.
 func basisOn(basis, durability string) string {
 	return strings.Join(format.NonEmpty(basis, durability), "; ")
 }
 
-// validWith is the verdict's words with a number of caveats.
+// validWith returns the verdict's words with a number of caveats.
 func validWith(caveats int) string {
 	if caveats == 0 {
 		return "VALID"
@@ -85,7 +85,7 @@ func validWith(caveats int) string {
 	return "VALID, with " + format.Plural(caveats, "caveat")
 }
 
-// because is the reason of a verdict in words.
+// because returns the reason of a verdict in words.
 func because(v metrics.Verdict) string {
 	if v.Node == "" {
 		return v.Reason
@@ -224,7 +224,7 @@ func countsOf(run metrics.Run) string {
 	return "counts exact, client and server"
 }
 
-// limitOf is what limits a run, in short, and how much more the same clients do without a store.
+// limitOf returns what limits a run, in short, and how much more the same clients do without a store.
 func limitOf(run metrics.Run) string {
 	var parts []string
 	if b := run.Bottleneck; b != nil {

@@ -8,7 +8,7 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// ratedTrials are trials of one point with these rates.
+// ratedTrials returns trials of one point with these rates.
 func ratedTrials(rates ...float64) (plan metrics.Sweep, done []metrics.Trial) {
 	for i, rate := range rates {
 		planned := metrics.PlannedTrial{Number: i + 1}

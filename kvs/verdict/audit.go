@@ -305,7 +305,7 @@ func (a *auditor) after(w, v write) int64 {
 	return between - a.bounds[i].MostNs + a.bounds[j].LeastNs
 }
 
-// text is a value in words.
+// text returns a value in words.
 func (a *auditor) text(v metrics.Value) string {
 	text := fmt.Sprintf("version %d of worker %d of client %d", v.Version(), v.Worker(), v.Client())
 	if a.loaded(v) {

@@ -50,7 +50,7 @@ func possible(writes []write) map[metrics.Value]bool {
 	return last
 }
 
-// randomWrites are up to two writes of each of two workers of two clients, in order. If the
+// randomWrites returns up to two writes of each of two workers of two clients, in order. If the
 // workload deletes, a third of them are Deletes. If a server was killed, the outcome of a
 // third is unknown.
 func randomWrites(random *rand.Rand, deletes, killed bool) (writes []write) {
@@ -72,7 +72,7 @@ func randomWrites(random *rand.Rand, deletes, killed bool) (writes []write) {
 	return writes
 }
 
-// recordsOf are what two clients report of the writes of one key: the last of each
+// recordsOf returns what two clients report of the writes of one key: the last of each
 // worker, without those that the same client surely replaced. The first client read the
 // key. The second one's clock is ahead.
 func recordsOf(t *testing.T, writes []write, found metrics.Value, ahead int64, clocks [2]string) (records []metrics.AuditRecord) {
@@ -109,7 +109,7 @@ func recordsOf(t *testing.T, writes []write, found metrics.Value, ahead int64, c
 	return records
 }
 
-// oneKey is a run of two clients on one record, with the second client's clock ahead by
+// oneKey returns a run of two clients on one record, with the second client's clock ahead by
 // a known time.
 func oneKey(t *testing.T, ahead int64) metrics.Run {
 	c := workload.DefaultConfig()
@@ -126,7 +126,7 @@ func oneKey(t *testing.T, ahead int64) metrics.Run {
 	return run
 }
 
-// seeds is how many runs a test draws: more with KVLAB_LONG=1.
+// seeds returns how many runs a test draws: more with KVLAB_LONG=1.
 func seeds() uint64 {
 	if os.Getenv("KVLAB_LONG") == "1" {
 		return 2000

@@ -39,7 +39,7 @@ type diagnosis struct {
 	f        metrics.BottleneckFigures
 }
 
-// words are the figures worth adding to a sentence that already names a bottleneck.
+// words returns the figures worth adding to a sentence that already names a bottleneck.
 func words(f metrics.BottleneckFigures, said metrics.BottleneckKind, servers bool) []string {
 	var words []string
 	add := func(worth bool, layout string, args ...any) {
@@ -198,7 +198,7 @@ func (d diagnosis) waiting() string {
 	return fmt.Sprintf("%.3g calls under way at a time, and %s", d.f.InFlight, takes)
 }
 
-// busyPercent is the busy share of what a node's process may use: of its cores, or of the
+// busyPercent returns the busy share of what a node's process may use: of its cores, or of the
 // quota of its cgroup; 0 unknown.
 func busyPercent(node metrics.RunNode) float64 {
 	if p := node.Summary.Saturation; p != nil {
@@ -226,7 +226,7 @@ func (d diagnosis) quota(name string) string {
 	return ""
 }
 
-// linkPercent is the use of a node's data link in the busier direction, in percent of
+// linkPercent returns the use of a node's data link in the busier direction, in percent of
 // its rate; 0 where the rate is not known.
 func linkPercent(run metrics.Run, node metrics.RunNode) float64 {
 	bits := linkOf(run.Preflight, node)
@@ -240,7 +240,7 @@ func linkPercent(run metrics.Run, node metrics.RunNode) float64 {
 	return 100 * 8 * max(used.RxBytesPerS.Avg, used.TxBytesPerS.Avg) / float64(bits)
 }
 
-// linkOf is the rate in bits per second of a node's data link; 0 unknown.
+// linkOf returns the rate in bits per second of a node's data link; 0 unknown.
 func linkOf(p *metrics.Preflight, node metrics.RunNode) uint64 {
 	if p == nil {
 		return 0
@@ -326,7 +326,7 @@ func partsOf(f *metrics.BottleneckFigures) []part {
 	}
 }
 
-// portion is a part's share of the whole; 0 without a whole.
+// portion returns a part's share of the whole; 0 without a whole.
 func portion[N uint64 | float64](part, whole N) float64 {
 	if whole <= 0 {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"kvlab/metrics"
 )
 
-// strained is a run of two servers and two clients on four machines of 4 cores with
+// strained returns a run of two servers and two clients on four machines of 4 cores with
 // links of 10 Gb/s, at rest: each test strains what it is about.
 func strained() *metrics.Run {
 	run := &metrics.Run{

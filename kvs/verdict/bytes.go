@@ -80,12 +80,12 @@ func (run *judged) unsampled(node metrics.RunNode, seen *metrics.Seen) bool {
 	return node.Summary.Seen != nil && !run.Restart.Of(node.Name) && seen.Values.Count == 0 && !byChanceReads(all, sampled)
 }
 
-// headsOf is what operations have at least in a batch besides their values: kind, key, and
+// headsOf returns what operations have at least in a batch besides their values: kind, key, and
 // the length of a value or of the key, or the version of a held value. A Delete in a batch
 // of a client with a cache has no third byte.
 func headsOf(c metrics.Counts) uint64 { return 3*c.Ops() - c.Deletes }
 
-// resultsOf is what replies that leave out values have at least: a byte for an operation,
+// resultsOf returns what replies that leave out values have at least: a byte for an operation,
 // and to a cache a version for each write and a digest of 8 bytes for each call.
 func resultsOf(c metrics.Counts, caches bool) uint64 {
 	if !caches {
@@ -212,18 +212,18 @@ func drawnSizes(run *judged, sizes *size.Sizes) valueSizes {
 	return v
 }
 
-// bytes is what n values have at least.
+// bytes returns what n values have at least.
 func (v valueSizes) bytes(n uint64) uint64 {
 	return max(n*v.least, uint64(max(0, float64(n)*v.mean-deviation(float64(n)*v.square))))
 }
 
-// deviation is how far a sum of independent numbers, none below 0, falls below its mean at
+// deviation returns how far a sum of independent numbers, none below 0, falls below its mean at
 // most, given the sum of the means of their squares (A. Maurer, "A bound on the deviation
 // probability for sums of non-negative random variables", Journal of Inequalities in Pure
 // and Applied Mathematics 4(1), 2003). One of 10^12 sums exceeds it with probability 1e-9.
 func deviation(squares float64) float64 { return math.Sqrt(2 * math.Log(1e21) * squares) }
 
-// reads is the number of values that gets and read-modify-writes read at least. A delete's
+// reads returns the number of values that gets and read-modify-writes read at least. A delete's
 // hit has no value, and that of a scan any number.
 func reads(c metrics.Counts) uint64 {
 	return c.Hits - min(c.Hits, c.Deletes+c.Scans+c.ScanParts)

@@ -92,23 +92,23 @@ var checks = []Check{
 // value is of a part of a check that finds no fault.
 type finding metrics.CheckResult
 
-// passed is the finding of a check that holds, with the figures that it compared.
+// passed returns the finding of a check that holds, with the figures that it compared.
 func passed(format string, args ...any) finding {
 	return finding{Outcome: metrics.CheckPassed, Evidence: fmt.Sprintf(format, args...)}
 }
 
-// failed is the finding that makes a run INVALID. The node is "" when it is not one node's.
+// failed returns the finding that makes a run INVALID. The node is "" when it is not one node's.
 func failed(node, format string, args ...any) finding {
 	return finding{Outcome: metrics.CheckFailed, Node: node, Evidence: fmt.Sprintf(format, args...)}
 }
 
-// doubted is the finding that stands beside a VALID result: the row's name, the text and the
+// doubted returns the finding that stands beside a VALID result: the row's name, the text and the
 // row's advice.
 func doubted(node, format string, args ...any) finding {
 	return finding{Outcome: metrics.CheckDoubted, Node: node, Evidence: fmt.Sprintf(format, args...)}
 }
 
-// inapplicable is the finding of a check that does not concern a run, with the flag or the
+// inapplicable returns the finding of a check that does not concern a run, with the flag or the
 // capability that says so.
 func inapplicable(format string, args ...any) finding {
 	return finding{Outcome: metrics.CheckInapplicable, Evidence: fmt.Sprintf(format, args...)}
@@ -197,7 +197,7 @@ func Advice(v metrics.Verdict) string {
 	return "docs/measuring.md explains each check. Measure the same work in your own checkout. If that run is VALID, tell the instructor."
 }
 
-// Table is the table of checks in Markdown, with what ends a run before them.
+// Table returns the table of checks in Markdown, with what ends a run before them.
 func Table() string {
 	var table strings.Builder
 	table.WriteString("| check | of a VALID run | else |\n|---|---|---|\n")

@@ -104,7 +104,7 @@ func jsonOf(t *testing.T, value any) (tree any) {
 	return tree
 }
 
-// pathsOf are the paths of the fields of a JSON value that say something. Of a list, the
+// pathsOf returns the paths of the fields of a JSON value that say something. Of a list, the
 // first element stands for all.
 func pathsOf(path string, value any) (all []string) {
 	switch v := value.(type) {

@@ -173,7 +173,7 @@ func (h hotRecords) popularity(yield func(hash, share uint64) bool) {
 	}
 }
 
-// fraction is a share of a router's as a number from 0 to 1.
+// fraction returns a share of a router's as a number from 0 to 1.
 func fraction(share uint64) float64 { return float64(share) / route.WholeShare }
 
 // groups returns the expected share per server and key group, and the variance of a
@@ -234,7 +234,7 @@ func (h hotRecords) top(servers int, plan *workload.Plan) []topRecord {
 	return top
 }
 
-// unknown is the share of the operations on records whose keys are not looked up.
+// unknown returns the share of the operations on records whose keys are not looked up.
 func (h hotRecords) unknown() float64 { return h.rest + h.inserts.share }
 
 // compared are the numbers of servers that routers are compared for.
@@ -272,7 +272,7 @@ func (h hotRecords) thinned() hotRecords {
 	return q
 }
 
-// balance is the stats.Balance of a router's theoretical shares; 0 where it does not
+// balance returns the stats.Balance of a router's theoretical shares; 0 where it does not
 // support that number of servers.
 func (h hotRecords) balance(name string, servers int) float64 {
 	router, err := route.New(name, servers, h.popularity)

@@ -14,7 +14,7 @@ import (
 	"kvlab/workload/size"
 )
 
-// planned is the plan of a configuration, and the flags that it is typed with.
+// planned returns the plan of a configuration, and the flags that it is typed with.
 func planned(t testing.TB, c workload.Config, router, prefix string) (*workload.Plan, map[string]string) {
 	t.Helper()
 	plan, err := workload.New(c)
@@ -28,7 +28,7 @@ func planned(t testing.TB, c workload.Config, router, prefix string) (*workload.
 	return plan, flags
 }
 
-// owners is the server of each record, by rank, and the hash of its key.
+// owners returns the server of each record, by rank, and the hash of its key.
 func owners(t testing.TB, plan *workload.Plan, records uint64, router, prefix string, servers int) (owner []int, hashes []uint64) {
 	t.Helper()
 	by, err := route.New(router, servers, func(yield func(hash, share uint64) bool) {

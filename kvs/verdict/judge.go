@@ -58,14 +58,14 @@ func Judge(run *metrics.Run) metrics.Verdict {
 	return v
 }
 
-// JudgeInproc is the verdict on a run without servers. It checks the clients' own
+// JudgeInproc returns the verdict on a run without servers. It checks the clients' own
 // replies and is never VALID. Each process is client 0 of 1, so all draw the same
 // operations.
 func JudgeInproc(run *metrics.Run) metrics.Verdict {
 	return judgeCeiling(run, "reports", "replies", "window", "totals", "workers", "streams", "misses", "tallies", "rate", "heard", "little", "ends", Ceiling)
 }
 
-// JudgeRepeat is the verdict on the run whose clients and servers -repeat: its calls
+// JudgeRepeat returns the verdict on the run whose clients and servers -repeat: its calls
 // came back, as many and as fast as the clients say, and it is no result. Its servers do not
 // count.
 func JudgeRepeat(run *metrics.Run) metrics.Verdict {
@@ -222,10 +222,10 @@ func miscount(verified, applied metrics.Counts) string {
 	return "a cache answered some before the server did, as no write is missing"
 }
 
-// writes are the operations that leave the store otherwise than before.
+// writes returns the operations that leave the store otherwise than before.
 func writes(c metrics.Counts) uint64 { return values(c) + c.Deletes }
 
-// values are the operations that store a value.
+// values returns the operations that store a value.
 func values(c metrics.Counts) uint64 { return c.Puts + c.ReadModifyWrites + c.Inserts }
 
 // byChanceReads reports whether all missing operations may be reads if operations of

@@ -15,7 +15,7 @@ var counting = slices.DeleteFunc(slices.Clone(checks), func(c Check) bool {
 	return slices.Contains([]string{"accounts", "sessions", "clock-rate", "asked", "ranks", "bytes", "tallies", "rate", "server-window", "heard", "window-counts", "server-seconds", "little", "ends", "arrivals", "batches", "carried", "drift", "timeouts", "length", "backlog"}, c.ID)
 })
 
-// goodRun is a run of 2 servers and 2 clients in which everything agrees: two
+// goodRun returns a run of 2 servers and 2 clients in which everything agrees: two
 // records, one on each server, the rest of the operations drawn by one worker
 // each. Client i's window begins i seconds after the first and has 100 s.
 func goodRun() *judged {

@@ -7,7 +7,7 @@ import (
 	"kvlab/metrics"
 )
 
-// allKinds is goodRun with operations of all kinds: each client inserts 10 records on each
+// allKinds returns goodRun with operations of all kinds: each client inserts 10 records on each
 // server, deletes 4 of each, and sends 40 scans, of which each server owns 20.
 func allKinds() *judged {
 	run := goodRun()

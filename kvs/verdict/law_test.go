@@ -15,7 +15,7 @@ import (
 	"kvlab/workload/size"
 )
 
-// drawnRun is a run whose servers sampled n operations of a configuration, as change
+// drawnRun returns a run whose servers sampled n operations of a configuration, as change
 // turns them into others, and count one key in 2^bits.
 func drawnRun(t *testing.T, c workload.Config, servers, n int, keyBits uint, change func(ranks []uint64, writes []bool)) *judged {
 	t.Helper()

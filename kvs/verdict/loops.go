@@ -52,7 +52,7 @@ func checkLittle(run *judged) finding {
 	return passed("%s", strings.Join(evidence, "; "))
 }
 
-// spanned is the finding of rounds that took longer than the window.
+// spanned returns the finding of rounds that took longer than the window.
 func (run *judged) spanned(node metrics.RunNode, sums *metrics.Rounds) finding {
 	s := node.Summary
 	mean := cmp.Or(s.Latency[metrics.OpLatency].Mean/1e6, sums.AcrossS) // no round that began in the window: all are as long as the longest
@@ -60,7 +60,7 @@ func (run *judged) spanned(node metrics.RunNode, sums *metrics.Rounds) finding {
 		s.WindowLengthS, sums.AcrossS, sums.Across, len(s.Workers)*run.Workload.InFlight(), secsFor(max(sums.AcrossS, metrics.LeastRounds*mean)))
 }
 
-// secsFor is a --secs that is clearly longer than a time.
+// secsFor returns a --secs that is clearly longer than a time.
 func secsFor(s float64) float64 { return math.Ceil(1.2 * s) }
 
 // enoughSlots is the least number of rounds that a client has under way for checkEnds.
@@ -87,7 +87,7 @@ func checkEnds(run *judged) finding {
 	return passed("%.0f operations were answered after the window, an eighth of %.0f at least", late, under)
 }
 
-// ownTime is the most workers of a client that are at a time between two rounds. On idle
+// ownTime returns the most workers of a client that are at a time between two rounds. On idle
 // processors they take their processor time. On busy ones a worker may lose its processor
 // there, and waits with one of the runtime's. If it needs that for long, as for large rounds of
 // scans, the runtime takes it away too, and the worker waits for all others.

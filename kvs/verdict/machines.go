@@ -72,7 +72,7 @@ func (m *machineLoad) split() string {
 	return fmt.Sprintf("servers %.0f %%, clients %.0f %%, network %.0f %%", m.process[metrics.Server], m.process[metrics.Client], m.network)
 }
 
-// OtherWork is the most that any machine of a run spent on what is not the run's, in per
+// OtherWork returns the most that any machine of a run spent on what is not the run's, in per
 // cent of its processors, and the name of a node on it. It is the witness of a disturbance:
 // it says nothing of the result.
 func OtherWork(run metrics.Run) (percent float64, node string) {
@@ -84,7 +84,7 @@ func OtherWork(run metrics.Run) (percent float64, node string) {
 	return percent, node
 }
 
-// other is the work on the machine that is not the run's, in percent of all its cores,
+// other returns the work on the machine that is not the run's, in percent of all its cores,
 // including time that the hypervisor gave to other guests. Network interrupts count as
 // the run's. It is 0 where the work of the store is not known.
 func (m *machineLoad) other() float64 {

@@ -256,12 +256,12 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 	return &sums
 }
 
-// underWay is the most operations that a client had under way at once.
+// underWay returns the most operations that a client had under way at once.
 func underWay(run *judged, sums *metrics.Rounds) float64 {
 	return float64(sums.MostOps) * float64(run.Workload.InFlight())
 }
 
-// unsent is the number of a client's operations that were due in the window and not
+// unsent returns the number of a client's operations that were due in the window and not
 // answered in it: an open loop sends them in the drain.
 func unsent(s *metrics.Summary) float64 {
 	if s.Offered == nil || s.Offered.Ops < s.InWindow.Ops() {

@@ -184,7 +184,7 @@ func (s *sender) add(kind workload.Kind, id uint64) {
 	s.sum += bits.RotateLeft64(route.Word(s.key), int(kind))
 }
 
-// cost is the number of operations of the workers that share a worker's connection, of a number
+// cost returns the number of operations of the workers that share a worker's connection, of a number
 // of connections.
 func (s *sender) cost(w placed, connections int) (ops float64) {
 	for i := w.place.Worker % connections; i < w.place.Workers; i += connections {

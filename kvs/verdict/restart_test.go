@@ -8,7 +8,7 @@ import (
 	"kvlab/metrics"
 )
 
-// restartedRun is goodRun after a kill of s1: its first process reported half of what it
+// restartedRun returns goodRun after a kill of s1: its first process reported half of what it
 // applied, and applied two gets more. Of each client, a call of 3 gets and a put has an
 // unknown outcome, and the first process applied that of c0.
 func restartedRun() *judged {

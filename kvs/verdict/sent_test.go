@@ -60,7 +60,7 @@ func TestSent(t *testing.T) {
 // sentWorkers are the workers of each of two clients, which have two connections each.
 const sentWorkers = 4
 
-// sentRun is a run of a server, to which each worker sends what spoil makes of what it draws.
+// sentRun returns a run of a server, to which each worker sends what spoil makes of what it draws.
 func sentRun(t *testing.T, spoil func(worker int, ops []workload.Op, all [][]workload.Op)) *judged {
 	const clients, workers, drawn = 2, sentWorkers, 12_000
 	config := workload.DefaultConfig()

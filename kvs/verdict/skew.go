@@ -61,11 +61,11 @@ func (h topRecord) observed(seen *metrics.Seen, server float64) float64 {
 	return max(0, portion(inCell, sum(seen.Groups))*server-(h.cellShare-h.share))
 }
 
-// furthestOff is the largest accepted distance of a kind's count, of n operations,
+// furthestOff returns the largest accepted distance of a kind's count, of n operations,
 // from its mean. A correct run exceeds it at most once in 10^9 times.
 func furthestOff(n, share float64) float64 { return bernstein(n*share*(1-share), 1, 1e-9) }
 
-// bernstein is the distance from its mean that a sum of independent variables exceeds at
+// bernstein returns the distance from its mean that a sum of independent variables exceeds at
 // most with a probability, given the sum's variance and the most that one variable adds
 // (S. Bernstein's inequality; Boucheron, Lugosi and Massart, Concentration Inequalities,
 // 2013, section 2.8).
@@ -166,7 +166,7 @@ func percent(counts []uint64, at int) string {
 	return fmt.Sprintf("%.2f %%", 100*portion(counts[at], sum(counts)))
 }
 
-// furthest is the cell whose count is furthest from its share.
+// furthest returns the cell whose count is furthest from its share.
 func furthest(counts []uint64, shares []float64) int {
 	n := float64(sum(counts))
 	at, most := 0, -1.0

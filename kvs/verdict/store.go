@@ -201,7 +201,7 @@ func checkHits(node string, w *metrics.StoreWitness, verified metrics.Counts) fi
 	return finding{}
 }
 
-// held is how many keys of the run a server holds at the end; false where it is not known,
+// held returns how many keys of the run a server holds at the end; false where it is not known,
 // as of a foreign store that was not empty before.
 func held(node metrics.RunNode) (keys uint64, known bool) {
 	switch s := node.Summary; {

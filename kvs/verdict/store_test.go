@@ -7,7 +7,7 @@ import (
 	"kvlab/metrics"
 )
 
-// foreignRun is goodRun with the hosts of a foreign store, which counts Puts of all kinds
+// foreignRun returns goodRun with the hosts of a foreign store, which counts Puts of all kinds
 // of write, and had served 1000 gets before.
 func foreignRun() *judged {
 	run := goodRun()

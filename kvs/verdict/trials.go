@@ -97,7 +97,7 @@ func countsOfTrials(points []metrics.Point) string {
 	return "counts " + strings.Join(slices.Compact(all), " or ")
 }
 
-// bestOf is the point with the highest median, and false if no point has a result.
+// bestOf returns the point with the highest median, and false if no point has a result.
 func bestOf(points []metrics.Point) (best metrics.Point, ok bool) {
 	points = slices.DeleteFunc(slices.Clone(points), func(p metrics.Point) bool { return !p.OK() })
 	if len(points) == 0 {
@@ -108,7 +108,7 @@ func bestOf(points []metrics.Point) (best metrics.Point, ok bool) {
 	}), true
 }
 
-// estimateWords is how sure a median is.
+// estimateWords returns how sure a median is.
 func estimateWords(e stats.Estimate) string {
 	if e.Coverage == 0 {
 		return fmt.Sprintf("the median of %s, too few for a 95 %% interval, which needs 6", format.Plural(e.N, "trial"))
@@ -117,7 +117,7 @@ func estimateWords(e stats.Estimate) string {
 		format.Plural(e.N, "trial"), 100*e.Coverage, format.Count(e.Low), format.Count(e.High), 100*e.HalfWidth())
 }
 
-// scalingOf is how the throughput grows with a number of nodes, servers or clients; "" for
+// scalingOf returns how the throughput grows with a number of nodes, servers or clients; "" for
 // other plans.
 func scalingOf(plan metrics.Sweep, points []metrics.Point) (headline, basis string) {
 	if len(plan.Knobs) != 1 || !slices.Contains([]string{"nodes", "servers", "clients"}, plan.Knobs[0].Name) {
@@ -140,7 +140,7 @@ func scalingOf(plan metrics.Sweep, points []metrics.Point) (headline, basis stri
 	return headline, basis
 }
 
-// curveLines are the peak, the knee and the objective's rate of a curve, as far as there
+// curveLines returns the peak, the knee and the objective's rate of a curve, as far as there
 // are any; none of other plans.
 func curveLines(plan metrics.Sweep, points []metrics.Point) []string {
 	if !curve.Is(plan) {
@@ -173,7 +173,7 @@ func latencyOfPoint(p metrics.Point, at string) string {
 	return "of a call" + at + ": " + strings.Join(parts, ", ") + " ms, the medians of the trials"
 }
 
-// limitOfPoint is what limits most trials of a point, which at names.
+// limitOfPoint returns what limits most trials of a point, which at names.
 func limitOfPoint(p metrics.Point, at string) string {
 	limit, ceiling := LimitOf(p), ""
 	if limit != "" {
@@ -203,7 +203,7 @@ const (
 	fewestLeaning = 3
 )
 
-// windowsOfTrials are caveats about the windows of trials: their lengths, and whether in
+// windowsOfTrials returns caveats about the windows of trials: their lengths, and whether in
 // all of them the clients counted more than the servers, or fewer.
 func windowsOfTrials(points []metrics.Point) (all []Caveat) {
 	lengths := make(map[float64][]float64) // by those that were asked for

@@ -143,7 +143,7 @@ func clockErrorS(run *judged, node string) float64 {
 	return 0.002 + 2*time.Duration(bounds.MostNs-bounds.LeastNs).Seconds()
 }
 
-// lateS is how much shorter than its length both the launcher's clock and the client's
+// lateS returns how much shorter than its length both the launcher's clock and the client's
 // intervals may find a warm-up, on a machine whose processors are far too few too.
 func lateS(length float64) float64 { return 1 + 0.05*length }
 

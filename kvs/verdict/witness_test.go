@@ -15,7 +15,7 @@ import (
 // classes are those of the flags of a made-up run.
 var classes = metrics.FlagClasses{Of: map[string]metrics.FlagClass{"workers": metrics.WorkFlag}}
 
-// witnessed is a run of a server and a client with 2 workers: 1000 rounds of 10 operations
+// witnessed returns a run of a server and a client with 2 workers: 1000 rounds of 10 operations
 // in a window of 10 s, each of 20 ms, 9 of 10 a get, with values of 100 bytes.
 func witnessed() *judged {
 	opens := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
@@ -73,7 +73,7 @@ func witnessed() *judged {
 	return run
 }
 
-// inOctave is n values in one octave.
+// inOctave returns n values in one octave.
 func inOctave(k int, n uint64) []uint64 { return append(make([]uint64, k), n) }
 
 // witnesses makes every check of the run.

@@ -49,7 +49,7 @@ func TestCallAllocations(t *testing.T) {
 	}
 }
 
-// allocations is how often the server alone allocates for a call: what sends the
+// allocations returns how often the server alone allocates for a call: what sends the
 // batch and takes the reply here does so without.
 func (s *server) allocations(t *testing.T, options Options, batch *kvs.Batch) float64 {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 
 var binaryOptions = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
 
-// request is a whole frame with the given batch.
+// request returns a whole frame with the given batch.
 func request(batch *kvs.Batch, seq uint64) []byte {
 	frame := batch.Frame()
 	header{kind: requestFrame, seq: seq, count: uint32(batch.Len()), size: uint32(len(frame) - headerLen)}.put(frame)
@@ -132,7 +132,7 @@ func impostor(t *testing.T, reply func(seq uint64) []byte) *Client {
 	return client
 }
 
-// frameOf is a whole frame with a body.
+// frameOf returns a whole frame with a body.
 func frameOf(kind frameType, seq uint64, count int, body string) []byte {
 	frame := append(make([]byte, headerLen), body...)
 	header{kind: kind, seq: seq, count: uint32(count), size: uint32(len(body))}.put(frame)

@@ -37,7 +37,7 @@ func TestBodyCheckIsAgreed(t *testing.T) {
 	}
 }
 
-// frameOnWire is what a connection writes for a batch.
+// frameOnWire returns what a connection writes for a batch.
 func frameOnWire(t *testing.T, crc bool, batch *kvs.Batch) []byte {
 	t.Helper()
 	near, far := net.Pipe()

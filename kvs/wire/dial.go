@@ -27,7 +27,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Client, Hello, error) {
 	return newClient(codecNamed(o.Codec).client(top, o.Features), o.CallTimeout, top), server, nil
 }
 
-// connect is Dial up to the codec.
+// connect returns Dial up to the codec.
 func connect(ctx context.Context, addr string, o Options) (net.Conn, Hello, error) {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	socket, err := dialer.DialContext(ctx, "tcp", addr)

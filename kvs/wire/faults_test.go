@@ -8,7 +8,7 @@ import (
 	"kvlab/kvs/engine"
 )
 
-// handshakeSize is how many bytes a client sends before its first frame.
+// handshakeSize returns how many bytes a client sends before its first frame.
 func handshakeSize(t *testing.T, options Options) int64 {
 	t.Helper()
 	size := 0

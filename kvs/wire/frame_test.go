@@ -73,7 +73,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 	}
 }
 
-// resealed is the golden header with a change that its check agrees with.
+// resealed returns the golden header with a change that its check agrees with.
 func resealed(change func(frame []byte)) []byte {
 	frame := bytes.Clone(golden)
 	change(frame)

@@ -52,7 +52,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// frameSeeds are what FuzzServer begins with: the bytes of a request, of some number of
+// frameSeeds returns what FuzzServer begins with: the bytes of a request, of some number of
 // operations, that still need a header and a checksum, or have them.
 func frameSeeds() (seeds []frameSeed) {
 	var one kvs.Batch
@@ -116,7 +116,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// storeAndRead is a request that stores a value and reads it back.
+// storeAndRead returns a request that stores a value and reads it back.
 func storeAndRead(value string, seq uint64, crc bool) []byte {
 	var b kvs.Batch
 	b.Append(kvs.Put, []byte("fuzz-"+value), []byte(value))
@@ -124,7 +124,7 @@ func storeAndRead(value string, seq uint64, crc bool) []byte {
 	return sealed(b.Frame()[headerLen:], seq, 2, crc)
 }
 
-// storedAndRead is what storeAndRead must be answered, in words.
+// storedAndRead returns what storeAndRead must be answered, in words.
 func storedAndRead(value string) []string {
 	return []string{"found false read false value \"\"", "found true read true value \"" + value + "\""}
 }
@@ -149,7 +149,7 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-// gobSeeds are the bodies that FuzzGob begins with: a batch, whole and cut off, and
+// gobSeeds returns the bodies that FuzzGob begins with: a batch, whole and cut off, and
 // message lengths of 2^64-1 and the like.
 func gobSeeds(t testing.TB) (seeds [][]byte) {
 	right := gobMessage(t, gobBatch{Ops: []gobOp{{Key: "a", Value: "x", Kind: uint8(kvs.Put)}, {Key: "a"}}})

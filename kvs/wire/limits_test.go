@@ -176,7 +176,7 @@ func newClientCodec(conn net.Conn, options Options) rpc.ClientCodec {
 	return codecNamed(options.Codec).client(conn, options.Features)
 }
 
-// requestBytes is what a client sends for a Get of "key".
+// requestBytes returns what a client sends for a Get of "key".
 func requestBytes(t *testing.T, options Options) []byte {
 	t.Helper()
 	near, far := net.Pipe()

@@ -129,7 +129,7 @@ func TestMemoryOfABadConnection(t *testing.T) {
 	}
 }
 
-// seedFrames are the seeds of FuzzServer that come with checksums, or without.
+// seedFrames returns the seeds of FuzzServer that come with checksums, or without.
 func seedFrames(crc bool) (texts [][]byte) {
 	for _, seed := range frameSeeds() {
 		switch {
@@ -143,7 +143,7 @@ func seedFrames(crc bool) (texts [][]byte) {
 	return texts
 }
 
-// gobFrames are the seeds of FuzzGob in frames.
+// gobFrames returns the seeds of FuzzGob in frames.
 func gobFrames(t *testing.T) (texts [][]byte) {
 	for _, seed := range gobSeeds(t) {
 		texts = append(texts, sealed(seed, 1, 2, false))
@@ -151,7 +151,7 @@ func gobFrames(t *testing.T) (texts [][]byte) {
 	return texts
 }
 
-// greedy is a batch that stores the largest value puts times under one key, and then
+// greedy returns a batch that stores the largest value puts times under one key, and then
 // reads the key gets times.
 func greedy(puts, gets int) []byte {
 	var batch kvs.Batch

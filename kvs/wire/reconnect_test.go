@@ -35,7 +35,7 @@ func sessionOptions(number, window int) Options {
 	return options
 }
 
-// through is a proxy before a server; plan says what happens to its n-th connection.
+// through returns a proxy before a server; plan says what happens to its n-th connection.
 func (s *server) through(t *testing.T, plan func(conn int) []faultproxy.Fault) *faultproxy.Proxy {
 	t.Helper()
 	return faultproxy.Start(t, s.addr, plan)
@@ -104,7 +104,7 @@ func (c *counter) wait(client *Client) error {
 	return results.End()
 }
 
-// cuts are connections that end at random bytes, in order and not: before a
+// cuts returns connections that end at random bytes, in order and not: before a
 // request is whole, behind one that has been applied, within a reply, and from
 // the second of a session on within the handshake. None of the first few breaks
 // before the calls begin.

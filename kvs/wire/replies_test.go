@@ -57,7 +57,7 @@ func serveCounting(t *testing.T) (conn net.Conn, done func() []int) {
 	}
 }
 
-// puts is n requests in a row.
+// puts returns n requests in a row.
 func puts(n int) []byte {
 	var all []byte
 	for seq := range n {
@@ -68,7 +68,7 @@ func puts(n int) []byte {
 	return all
 }
 
-// stored is the size of the reply to one Put.
+// stored returns the size of the reply to one Put.
 func stored() int {
 	var reply kvs.Reply
 	reply.Reset()

@@ -76,7 +76,7 @@ func (s *server) dial(t testing.TB, options Options) *Client {
 	return client
 }
 
-// end is the error with which the server's next connection ends.
+// end returns the error with which the server's next connection ends.
 func (s *server) end(t *testing.T) error {
 	t.Helper()
 	select {

@@ -89,7 +89,7 @@ func (t *tape) SetDeadline(time.Time) error      { return nil }
 func (t *tape) SetReadDeadline(time.Time) error  { return nil }
 func (t *tape) SetWriteDeadline(time.Time) error { return nil }
 
-// sealed is a request with a right header before any body.
+// sealed returns a request with a right header before any body.
 func sealed(body []byte, seq uint64, count uint32, crc bool) []byte {
 	frame := append(make([]byte, headerLen), body...)
 	c := binaryConn{crc: crc}

@@ -84,7 +84,7 @@ func (o Options) decrypt(conn net.Conn) (net.Conn, error) {
 	return nil, fmt.Errorf("handshake of TLS: %w", err)
 }
 
-// refuseInClear is refuse without TLS.
+// refuseInClear returns refuse without TLS.
 func (o Options) refuseInClear(conn net.Conn, why error) error {
 	err := o.refuse(conn, why)
 	linger(conn)

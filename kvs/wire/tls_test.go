@@ -18,7 +18,7 @@ import (
 	"kvlab/kvs/service"
 )
 
-// authority is a run's whose certificates are good for so long.
+// authority returns a run's whose certificates are good for so long.
 func authority(t testing.TB, valid time.Duration) *certs.Authority {
 	t.Helper()
 	a, err := certs.NewAuthority(valid)
@@ -28,7 +28,7 @@ func authority(t testing.TB, valid time.Duration) *certs.Authority {
 	return a
 }
 
-// issued is a node's TLS, for a server at addr.
+// issued returns a node's TLS, for a server at addr.
 func issued(t testing.TB, a *certs.Authority, addr string) *tls.Config {
 	t.Helper()
 	c, err := a.Issue("node0", netip.MustParseAddr(addr))
@@ -42,7 +42,7 @@ func issued(t testing.TB, a *certs.Authority, addr string) *tls.Config {
 	return config
 }
 
-// encryptedOptions is binaryOptions under TLS, for both sides.
+// encryptedOptions returns binaryOptions under TLS, for both sides.
 func encryptedOptions(t testing.TB) Options {
 	options := binaryOptions
 	options.TLS = issued(t, authority(t, time.Hour), "127.0.0.1")

@@ -124,7 +124,7 @@ func (n *Reported) arrival(at time.Time, a metrics.Arrival) {
 	}
 }
 
-// heard is what was heard of a node's window; nil of a client that did not drain.
+// heard returns what was heard of a node's window; nil of a client that did not drain.
 func (n *Reported) heard(role metrics.Role) *metrics.Heard {
 	if role == metrics.Server {
 		return &n.seconds

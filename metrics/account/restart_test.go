@@ -7,7 +7,7 @@ import (
 	"kvlab/metrics"
 )
 
-// perSecond are the spans of a client with a rate in each second, cut up at other moments
+// perSecond returns the spans of a client with a rate in each second, cut up at other moments
 // than whole seconds.
 func perSecond(rates ...float64) (spans []opsSpan) {
 	const cut = 0.3

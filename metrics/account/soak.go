@@ -91,7 +91,7 @@ func (s *SoakSamples) Soak() metrics.Soak {
 	return judged
 }
 
-// growthOf is the growth of a quantity over blocks.
+// growthOf returns the growth of a quantity over blocks.
 func growthOf(blocks []soakBlock, lengthS float64, of func(soakBlock) float64) metrics.Growth {
 	const secondsPerHour = 3600
 	var at, bytes []float64
@@ -105,7 +105,7 @@ func growthOf(blocks []soakBlock, lengthS float64, of func(soakBlock) float64) m
 	}
 }
 
-// levelOf is the level of a quantity over blocks.
+// levelOf returns the level of a quantity over blocks.
 func levelOf(blocks []soakBlock, of func(soakBlock) metrics.Range) metrics.Level {
 	level := metrics.Level{Range: of(blocks[0])}
 	least := math.MaxInt

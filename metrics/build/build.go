@@ -12,7 +12,7 @@ import (
 // Version is kvlab's release. CITATION.cff repeats it.
 const Version = "0.3.0"
 
-// Commit is the commit that the go command stamped into this program, with "-dirty" when
+// Commit returns the commit that the go command stamped into this program, with "-dirty" when
 // the work tree had changes; "" for a build outside a work tree.
 func Commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -21,14 +21,14 @@ func Commit() string {
 	return ""
 }
 
-// Line is a program's name, its version, commit and Go's version, and what else it says
+// Line returns a program's name, its version, commit and Go's version, and what else it says
 // of itself, in one line for -version.
 func Line(program string, more ...string) string {
 	line := fmt.Sprintf("%s %s (%s) %s", program, Version, cmp.Or(Commit(), "unknown commit"), runtime.Version())
 	return strings.Join(append([]string{line}, more...), ", ")
 }
 
-// CommitOf is Commit of the program with that build information.
+// CommitOf returns Commit of the program with that build information.
 func CommitOf(info *debug.BuildInfo) string {
 	var commit, dirty string
 	for _, s := range info.Settings {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic is CLOCK_MONOTONIC as the kernel has it.
+// monotonic returns CLOCK_MONOTONIC as the kernel has it.
 func monotonic(t *testing.T) int64 {
 	t.Helper()
 	var ts unix.Timespec

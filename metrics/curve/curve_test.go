@@ -10,7 +10,7 @@ import (
 	"kvlab/metrics"
 )
 
-// mm1 is the trials of M/M/1 queues of capacity mu at shares of it: the sojourn time is
+// mm1 returns the trials of M/M/1 queues of capacity mu at shares of it: the sojourn time is
 // exponential with mean 1/(mu-lambda) (Kleinrock, Queueing Systems I, 1975, section 3.2).
 // Trial i of n has a latency that is noise[i] times as long.
 func mm1(mu float64, shares []float64, noise ...float64) (points []metrics.Point) {

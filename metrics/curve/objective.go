@@ -31,7 +31,7 @@ func ParseObjective(text string) (o Objective, err error) {
 	return o, nil
 }
 
-// String is what ParseObjective reads; "" of none.
+// String returns what ParseObjective reads; "" of none.
 func (o Objective) String() string {
 	if o == (Objective{}) {
 		return ""
@@ -39,7 +39,7 @@ func (o Objective) String() string {
 	return fmt.Sprintf("%s=%v", o.Quantile, o.Limit)
 }
 
-// micros is the limit in microseconds.
+// micros returns the limit in microseconds.
 func (o Objective) micros() float64 { return float64(o.Limit) / float64(time.Microsecond) }
 
 // Keeps reports whether the median of a point's trials keeps the objective. The error
@@ -108,7 +108,7 @@ func (c Curve) Rate() (r Rate) {
 	return r
 }
 
-// crossing is the rate at which the quantile is the limit, by one trial of each point. The
+// crossing returns the rate at which the quantile is the limit, by one trial of each point. The
 // reciprocal of the latency is taken for linear in the rate, as it is for every quantile of
 // an M/M/1 queue (Kleinrock, Queueing Systems I, 1975, section 3.2) and for other queues
 // under heavy traffic (Kingman, The Single Server Queue in Heavy Traffic, Mathematical
@@ -131,14 +131,14 @@ func (o Objective) crossing(points []Point, trial int) (float64, bool) {
 	return stats.Median(rates), slope < 0
 }
 
-// interval is the estimate of a point's quantile, and false without an interval.
+// interval returns the estimate of a point's quantile, and false without an interval.
 func (o Objective) interval(p Point) (stats.Estimate, bool) {
 	values := p.Latencies(o.Quantile)
 	e, ok := stats.MedianInterval(values, 0.95)
 	return e, ok && !slices.ContainsFunc(values, math.IsNaN)
 }
 
-// noisiest is the point with an interval on both sides of the limit that is the widest;
+// noisiest returns the point with an interval on both sides of the limit that is the widest;
 // false without one.
 func (c Curve) noisiest() (widest Point, ok bool) {
 	most := 0.0

@@ -75,10 +75,10 @@ func (p Point) Latencies(quantile string) []float64 {
 	})
 }
 
-// Latency is the median of Latencies. It is NaN if a trial has too few calls.
+// Latency returns the median of Latencies. It is NaN if a trial has too few calls.
 func (p Point) Latency(quantile string) float64 { return median(p.Latencies(quantile)) }
 
-// means are the trials' mean latencies of the operations in microseconds.
+// means returns the trials' mean latencies of the operations in microseconds.
 func (p Point) means() []float64 {
 	return p.values(func(t metrics.Trial) float64 {
 		return latency(t, func(q metrics.Quantiles) *float64 { return &q.Mean })
@@ -87,7 +87,7 @@ func (p Point) means() []float64 {
 
 func (p Point) mean() float64 { return median(p.means()) }
 
-// late is the p99 of the generator's lateness in microseconds, the median of the trials.
+// late returns the p99 of the generator's lateness in microseconds, the median of the trials.
 func (p Point) late() float64 {
 	return median(p.values(func(t metrics.Trial) float64 {
 		if late := t.Run.Latency[metrics.Lateness].P99; late != nil {
@@ -113,7 +113,7 @@ func (p Point) Backlog() bool {
 // length of the run.
 func (p Point) Saturated() bool { return math.IsInf(p.mean(), 1) }
 
-// latency is a figure of a trial's latency of operations; +Inf if it is saturated, NaN
+// latency returns a figure of a trial's latency of operations; +Inf if it is saturated, NaN
 // without one.
 func latency(t metrics.Trial, of func(metrics.Quantiles) *float64) float64 {
 	q := t.Run.Latency[metrics.OpLatency]
@@ -127,7 +127,7 @@ func latency(t metrics.Trial, of func(metrics.Quantiles) *float64) float64 {
 	return *value
 }
 
-// median is NaN if one of the values is.
+// median returns NaN if one of the values is.
 func median(values []float64) float64 {
 	if slices.ContainsFunc(values, math.IsNaN) {
 		return math.NaN()
@@ -174,7 +174,7 @@ func (c Curve) rises() string {
 	return ""
 }
 
-// medianRange is the median of values with its 95 % interval, or where they are too few for
+// medianRange returns the median of values with its 95 % interval, or where they are too few for
 // one with the range of them all, which covers the true median with 1 - 2^(1-n) (see
 // stats.MedianInterval).
 func medianRange(values []float64) stats.Estimate {

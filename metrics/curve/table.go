@@ -52,7 +52,7 @@ func marks(p Point, knee bool, o Objective) []string {
 	return all
 }
 
-// share is the point's rate as a share of the peak; "-" without a peak.
+// share returns the point's rate as a share of the peak; "-" without a peak.
 func (c Curve) share(p Point) string {
 	if c.Peak == 0 {
 		return "-"
@@ -108,10 +108,10 @@ func (c Curve) KneeLine() string {
 	return fmt.Sprintf("knee at %s ops/s, the highest throughput over mean latency", rate)
 }
 
-// String is the curve for people: its table and its lines, without the last line feed.
+// String returns the curve for people: its table and its lines, without the last line feed.
 func (c Curve) String() string { return c.Text() + strings.Join(c.Lines(), "\n") }
 
-// Text is the table for a terminal of 80 columns.
+// Text returns the table for a terminal of 80 columns.
 func (c Curve) Text() string {
 	columns, rows := c.Table()
 	var out strings.Builder
@@ -131,7 +131,7 @@ func (c Curve) Text() string {
 	return out.String() + table
 }
 
-// aligned is a table with a number of spaces between two columns, and the notes to the left.
+// aligned returns a table with a number of spaces between two columns, and the notes to the left.
 func aligned(columns []string, rows [][]string, spaces int) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, spaces, ' ', tabwriter.AlignRight)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Plural is a number of things: "1 server", "2 servers".
+// Plural returns a number of things: "1 server", "2 servers".
 func Plural[N int | uint64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what

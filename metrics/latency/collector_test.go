@@ -184,7 +184,7 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// logged is a log of records that is not written anywhere.
+// logged returns a log of records that is not written anywhere.
 func logged(t *testing.T, records []metrics.Record) *Log {
 	t.Helper()
 	log := NewLog(io.Discard)

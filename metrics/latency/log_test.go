@@ -14,7 +14,7 @@ import (
 	"kvlab/metrics"
 )
 
-// latencyRecords are two clients' histograms over three seconds, client b 0.2 s
+// latencyRecords returns two clients' histograms over three seconds, client b 0.2 s
 // behind client a, with one call of 100 us more in each second.
 func latencyRecords(t *testing.T, start time.Time) []metrics.Record {
 	var records []metrics.Record

@@ -55,7 +55,7 @@ func TestQuantilesOfNeedsSamples(t *testing.T) {
 	}
 }
 
-// second is a second's values of calls as a record.
+// second returns a second's values of calls as a record.
 func second(t *testing.T, number int, values []uint32) metrics.Record {
 	t.Helper()
 	d := NewDistribution()

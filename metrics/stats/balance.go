@@ -1,6 +1,6 @@
 package stats
 
-// Balance is the mean of the servers' shares over the largest. It is 1 when all shares
+// Balance returns the mean of the servers' shares over the largest. It is 1 when all shares
 // are equal, and for no operations. A Balance of 0.9 means that a tenth of the servers'
 // time is lost while they wait for the busiest.
 func Balance(ops []uint64) float64 {
@@ -15,7 +15,7 @@ func Balance(ops []uint64) float64 {
 	return sum / float64(len(ops)) / most
 }
 
-// BestBalance is the best Balance that any router can reach when the most popular record
+// BestBalance returns the best Balance that any router can reach when the most popular record
 // has the share top of all operations, above 0. The server of that record has at least
 // that share.
 func BestBalance(servers int, top float64) float64 { return min(1, 1/(float64(servers)*top)) }

@@ -39,7 +39,7 @@ func TestBestBalanceBounds(t *testing.T) {
 	}
 }
 
-// zipf are the shares of the first records of n by Zipf's law, summed up
+// zipf returns the shares of the first records of n by Zipf's law, summed up
 // the slow way.
 func zipf(n int, theta float64, first int) []float64 {
 	sum := 0.0

@@ -144,14 +144,14 @@ func percentOf(share float64) string {
 // Student's t distribution.
 type estimate struct{ mean, standardError, freedom float64 }
 
-// meanOf is the mean of at least 2 values.
+// meanOf returns the mean of at least 2 values.
 func meanOf(values []float64) estimate {
 	n := float64(len(values))
 	mean, deviation := statistics.MeanStdDev(values, nil)
 	return estimate{mean, deviation / math.Sqrt(n), n - 1}
 }
 
-// welch is the difference of the means of two samples, of b and a.
+// welch returns the difference of the means of two samples, of b and a.
 func welch(a, b []float64) estimate {
 	meanA, varA := statistics.MeanVariance(a, nil)
 	meanB, varB := statistics.MeanVariance(b, nil)
@@ -184,13 +184,13 @@ func (e estimate) quantile(p float64) float64 {
 // quantiles are those that were computed, by degrees of freedom and p.
 var quantiles sync.Map
 
-// interval is the interval of a confidence.
+// interval returns the interval of a confidence.
 func (e estimate) interval(confidence float64) (low, high float64) {
 	beyond := e.quantile((1+confidence)/2) * e.standardError
 	return e.mean - beyond, e.mean + beyond
 }
 
-// below is the p value of the one-sided t test of a mean of at least x: small if the mean
+// below returns the p value of the one-sided t test of a mean of at least x: small if the mean
 // is below x. The standard error must be above 0.
 func (e estimate) below(x float64) float64 {
 	return e.student().CDF((e.mean - x) / e.standardError)

@@ -61,7 +61,7 @@ func (f *Fit) Add(counts []uint64, shares []float64, spread float64) {
 
 type cell struct{ observed, expected, unknown float64 }
 
-// Limit is the maximum statistic of a sample that follows its law: the quantile of
+// Limit returns the maximum statistic of a sample that follows its law: the quantile of
 // chi-square, and the most that the tolerated deviation adds. The statistic is the
 // squared length of a vector, noise plus deviation, so the lengths add.
 func (f Fit) Limit() float64 {

@@ -23,7 +23,7 @@ type Estimate struct {
 	Coverage float64 `json:"coverage"` // the exact probability, at least the confidence asked for, below 1
 }
 
-// MedianInterval is the median of independent values of any one distribution and
+// MedianInterval returns the median of independent values of any one distribution and
 // its narrowest symmetric order-statistic interval: the k-th smallest and the
 // k-th largest value, with the largest k that covers the true median with at
 // least the confidence, 0 < confidence < 1. They miss it when fewer than k values
@@ -71,7 +71,7 @@ func QuantileRanks(n uint64, q, confidence float64) (low, high uint64, ok bool) 
 	return low, high, low >= 1 && high <= n
 }
 
-// Median is the middle one of values, or the mean of the middle two. It is NaN
+// Median returns the middle one of values, or the mean of the middle two. It is NaN
 // for none. values are not changed.
 func Median(values []float64) float64 {
 	n := len(values)
@@ -82,7 +82,7 @@ func Median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// HalfWidth is half the interval's length as a share of the median, 0.02 for
+// HalfWidth returns half the interval's length as a share of the median, 0.02 for
 // 2 %; +Inf when there is no interval or the median is not positive.
 func (e Estimate) HalfWidth() float64 {
 	if e.Coverage == 0 || e.Median <= 0 {

@@ -1,6 +1,6 @@
 package stats
 
-// Goodput is the maximum TCP payload in bytes per second that a link carries in one
+// Goodput returns the maximum TCP payload in bytes per second that a link carries in one
 // direction. A full segment with timestamps carries 1448 bytes and takes 1538 bytes on
 // Ethernet with an MTU of 1500 bytes (preamble, header, check sequence and gap included;
 // IEEE 802.3, RFC 7323). The shaper of a virtual host's link, tbf, counts 1514 of these
@@ -27,7 +27,7 @@ type Wire struct {
 	Balance  float64 // of the servers' shares; see Balance
 }
 
-// Limit is the operations per second that the wire allows: the side with fewer links
+// Limit returns the operations per second that the wire allows: the side with fewer links
 // sets it, in the direction that carries more. On shared machines both directions of an
 // operation leave through some machine's link, except for the operations that stay on
 // their machine; the limit of one machine is +Inf.

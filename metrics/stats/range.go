@@ -87,7 +87,7 @@ func (t RangeTest) Outcome(alpha float64) Outcome {
 	return Above
 }
 
-// sides is the number of ends of the range beyond which the mean may be.
+// sides returns the number of ends of the range beyond which the mean may be.
 func (t RangeTest) sides() float64 {
 	if math.IsInf(t.from, -1) || math.IsInf(t.to, 1) {
 		return 1
@@ -95,7 +95,7 @@ func (t RangeTest) sides() float64 {
 	return 2
 }
 
-// AllInside is the p value of the tests together: if it is small, every mean is inside. All
+// AllInside returns the p value of the tests together: if it is small, every mean is inside. All
 // must be shown, so nothing is corrected (Berger, Multiparameter Hypothesis Testing and
 // Acceptance Sampling, Technometrics 24, 1982).
 func AllInside(tests []RangeTest) float64 {
@@ -106,7 +106,7 @@ func AllInside(tests []RangeTest) float64 {
 	return p
 }
 
-// AnyOutside is the p value of the tests together: if it is small, at least one mean is
+// AnyOutside returns the p value of the tests together: if it is small, at least one mean is
 // outside. It is the first step of Holm's correction.
 func AnyOutside(tests []RangeTest) float64 {
 	p := 1.0
@@ -141,7 +141,7 @@ const (
 	mostRounds = 1000
 )
 
-// RoundsNeeded is the number of values of each test with which AllInside is at most inside,
+// RoundsNeeded returns the number of values of each test with which AllInside is at most inside,
 // or AnyOutside at most outside, in 4 of 5 cases, if the means and the deviations are as
 // they were measured; 0 if more than 1000 are needed. The normal distribution stands for
 // the noncentral t: this is a number to plan by.
@@ -164,7 +164,7 @@ func RoundsNeeded(tests []RangeTest, inside, outside float64) int {
 	return n
 }
 
-// shown is the probability that n values show a mean to be beyond an end, from which it is
+// shown returns the probability that n values show a mean to be beyond an end, from which it is
 // that far away, with a quantile of Student's t.
 func (t RangeTest) shown(n int, distance, quantile float64) float64 {
 	if t.deviation == 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// normals are n logarithms around a mean.
+// normals returns n logarithms around a mean.
 func normals(rng *rand.Rand, n int, mean, deviation float64) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -62,7 +62,7 @@ func TestInRangeIsItsIntervals(t *testing.T) {
 	}
 }
 
-// rates are how often tests of n values, whose means are these, say inside and outside.
+// rates returns how often tests of n values, whose means are these, say inside and outside.
 func rates(rng *rand.Rand, times, n int, deviation, alpha, from, to float64, means ...float64) (inside, outside float64) {
 	for range times {
 		var tests []RangeTest
@@ -127,7 +127,7 @@ func TestInRangeEnds(t *testing.T) {
 	}
 }
 
-// planned is a test of values that are still to be measured.
+// planned returns a test of values that are still to be measured.
 func planned(mean, from, to, deviation float64) RangeTest {
 	return RangeTest{Comparison: Comparison{estimate: estimate{mean: mean}, deviation: deviation}, from: from, to: to}
 }

@@ -63,7 +63,7 @@ func Pairs(values [][]float64, alpha, equal float64) []Pair {
 	return pairs
 }
 
-// logsOfRatios are the logarithms of a over b in the rounds that have both.
+// logsOfRatios returns the logarithms of a over b in the rounds that have both.
 func logsOfRatios(a, b []float64) (logs []float64) {
 	for round := range min(len(a), len(b)) {
 		if a[round] > 0 && b[round] > 0 {

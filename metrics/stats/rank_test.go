@@ -35,14 +35,14 @@ var evenings = []evening{
 	{name: "disturbed", noise: 0.01, disturbed: 0.05},
 }
 
-// truth is the logarithm of an entry's true rate: three entries each are equal, and the
+// truth returns the logarithm of an entry's true rate: three entries each are equal, and the
 // groups differ by 2, 3, 4 ... %.
 func truth(entry int) float64 {
 	group := float64(entry / 3)
 	return -(group*0.02 + group*(group-1)/2*0.01)
 }
 
-// values are the rates of all entries in a number of rounds.
+// values returns the rates of all entries in a number of rounds.
 func (e evening) values(entries, rounds int, random *rand.Rand) [][]float64 {
 	values := make([][]float64, entries)
 	for range rounds {

@@ -45,7 +45,7 @@ func CheckStationary(rates []float64) (s Stationarity, ok bool) {
 	return s, true
 }
 
-// CheckDrift is CheckStationary of the seconds of a window, which are noisier than their
+// CheckDrift returns CheckStationary of the seconds of a window, which are noisier than their
 // medians may differ: the rates are not stationary only if a difference of the halves of over
 // 2 % comes with a trend, or with a difference of the halves' means (Welch's t of the
 // logarithms), that chance makes in one of a hundred windows.
@@ -92,7 +92,7 @@ func (s Stationarity) String() string {
 	return text
 }
 
-// MannKendall is the two-sided probability of a trend as strong as that of the
+// MannKendall returns the two-sided probability of a trend as strong as that of the
 // values, in their order, if they had none (Mann, Econometrica 13, 1945; it is
 // Kendall's tau against time): the normal approximation with continuity correction
 // and Kendall's variance for ties (Kendall, Rank Correlation Methods, 4th ed. 1975).
@@ -111,7 +111,7 @@ func MannKendall(values []float64) float64 {
 	return 2 * distuv.UnitNormal.Survival((math.Abs(float64(score))-1)/math.Sqrt(kendallVariance(values)))
 }
 
-// kendallVariance is the score's variance.
+// kendallVariance returns the score's variance.
 func kendallVariance(values []float64) float64 {
 	term := func(n int) int { return n * (n - 1) * (2*n + 5) }
 	sum := term(len(values))

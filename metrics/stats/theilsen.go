@@ -1,6 +1,6 @@
 package stats
 
-// TheilSen is the slope of a line through points: the median of the slopes between each
+// TheilSen returns the slope of a line through points: the median of the slopes between each
 // two points with different x (Sen, Journal of the American Statistical Association 63,
 // 1968). Up to 29 % of outliers do not move it. Time and memory grow with the square of
 // the number of points. The slope is NaN without two such points. xs and ys must have the

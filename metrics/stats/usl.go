@@ -29,7 +29,7 @@ type USL struct {
 // Bounded is a fitted quantity and its 95 % interval.
 type Bounded struct{ Value, Low, High float64 }
 
-// At is the throughput that the law predicts for n.
+// At returns the throughput that the law predicts for n.
 func (u USL) At(n float64) float64 {
 	return curve{u.Gamma.Value, u.Alpha.Value, u.Beta.Value}.at(n)
 }
@@ -96,10 +96,10 @@ const (
 
 func (c curve) at(n float64) float64 { return c[gamma] * n / c.cost(n) }
 
-// cost is the law's denominator.
+// cost returns the law's denominator.
 func (c curve) cost(n float64) float64 { return 1 + c[alpha]*(n-1) + c[beta]*n*(n-1) }
 
-// peak is where the curve is highest; +Inf when it rises for ever.
+// peak returns where the curve is highest; +Inf when it rises for ever.
 func (c curve) peak() float64 {
 	if c[alpha] >= 1 {
 		return 1
@@ -107,13 +107,13 @@ func (c curve) peak() float64 {
 	return math.Sqrt((1 - c[alpha]) / c[beta])
 }
 
-// slopes are the derivatives of at(n) by each parameter.
+// slopes returns the derivatives of at(n) by each parameter.
 func (c curve) slopes(n float64) [3]float64 {
 	y, cost := c.at(n), c.cost(n)
 	return [3]float64{y / c[gamma], -y * (n - 1) / cost, -y * n * (n - 1) / cost}
 }
 
-// misfit is the sum of the squared residuals.
+// misfit returns the sum of the squared residuals.
 func (c curve) misfit(n, x []float64) float64 {
 	sum := 0.0
 	for i := range n {
@@ -122,7 +122,7 @@ func (c curve) misfit(n, x []float64) float64 {
 	return sum
 }
 
-// startCurve is Amdahl's law through the trials of the smallest and the largest n.
+// startCurve returns Amdahl's law through the trials of the smallest and the largest n.
 func startCurve(n, x []float64) curve {
 	first, last := slices.Index(n, slices.Min(n)), slices.Index(n, slices.Max(n))
 	perOne := x[first] / n[first]
@@ -152,7 +152,7 @@ func fitCurve(n, x []float64, c curve) curve {
 	return c
 }
 
-// step is the curve after one damped Gauss-Newton step within the bounds. A
+// step returns the curve after one damped Gauss-Newton step within the bounds. A
 // parameter that is at its bound and would leave it stays there. The parameters
 // differ by many powers of ten, so each is damped by the length of its slopes.
 func (c curve) step(n, x []float64, damping float64) curve {

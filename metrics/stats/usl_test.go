@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sizes is each of some sizes, trials times.
+// sizes returns each of some sizes, trials times.
 func sizes(trials int, of ...float64) (n []float64) {
 	for _, size := range of {
 		for range trials {
@@ -18,7 +18,7 @@ func sizes(trials int, of ...float64) (n []float64) {
 	return n
 }
 
-// measured is what the law says at each n, with relative noise.
+// measured returns what the law says at each n, with relative noise.
 func measured(c curve, n []float64, noise float64, rng *rand.Rand) []float64 {
 	x := make([]float64, len(n))
 	for i := range n {

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// fixture is testdata/name as a /proc.
+// fixture returns testdata/name as a /proc.
 func fixture(t testing.TB, name string) procFS {
 	t.Helper()
 	t.Setenv("HOST_PROC", "testdata/"+name)

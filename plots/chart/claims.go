@@ -13,7 +13,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// claimFigures are the figures of a study: one for each claim whose points have values.
+// claimFigures returns the figures of a study: one for each claim whose points have values.
 func claimFigures(s *folder.Sweep) (figures []figure.Figure) {
 	for _, r := range s.Claims {
 		if ClaimName(r) != "" {
@@ -26,7 +26,7 @@ func claimFigures(s *folder.Sweep) (figures []figure.Figure) {
 // unsafe is what the name of a file does not have.
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// ClaimName is the name of a claim's figure; "" if it has none, because its points have no
+// ClaimName returns the name of a claim's figure; "" if it has none, because its points have no
 // values.
 func ClaimName(r metrics.ClaimResult) string {
 	if len(r.Values) == 0 || r.Rounds == 0 {
@@ -74,7 +74,7 @@ func claimFigure(r metrics.ClaimResult) figure.Figure {
 	}}}}
 }
 
-// valueText is a measure with its interval, if it has one.
+// valueText returns a measure with its interval, if it has one.
 func valueText(v metrics.ClaimValue) string {
 	if v.High == 0 {
 		return format.Count(v.Value)
@@ -82,7 +82,7 @@ func valueText(v metrics.ClaimValue) string {
 	return fmt.Sprintf("%s [%s, %s]", format.Count(v.Value), format.Count(v.Low), format.Count(v.High))
 }
 
-// claimRange is the range of the y axis: from 0, or from below all values if they are near
+// claimRange returns the range of the y axis: from 0, or from below all values if they are near
 // to each other.
 func claimRange(r metrics.ClaimResult) (low, high float64) {
 	low = math.Inf(1)
@@ -108,7 +108,7 @@ func claimRange(r metrics.ClaimResult) (low, high float64) {
 	return low - room, high + room
 }
 
-// allows is the range in which a claim has the i-th of its points, from the values of the
+// allows returns the range in which a claim has the i-th of its points, from the values of the
 // points before it; an empty one if it says nothing of the point.
 func allows(r metrics.ClaimResult, i int) (low, high float64) {
 	c, first, before := r.Claim, r.Values[0].Value, r.Values[max(0, i-1)].Value

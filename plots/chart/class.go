@@ -13,7 +13,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// ScoreFigure is the score of a class against the ratio to the reference, with the place
+// ScoreFigure returns the score of a class against the ratio to the reference, with the place
 // of an entry unless its ratio is 0.
 func ScoreFigure(steps []metrics.ScoreStep, s metrics.Standing) figure.Figure {
 	curve, place := figure.Stroke(figure.Grey, 2), figure.Stroke(figure.Warm[0], 3)
@@ -46,7 +46,7 @@ func ScoreFigure(steps []metrics.ScoreStep, s metrics.Standing) figure.Figure {
 	return figure.Figure{Name: "score", Title: "Score by the ratio to the reference", Panels: []*figure.Panel{p}, Legend: []figure.Group{{Entries: entries}}}
 }
 
-// RoundsFigure is the throughput of an entry of a class in each round, and of the
+// RoundsFigure returns the throughput of an entry of a class in each round, and of the
 // reference in the same rounds. Trials that are not valid are left out.
 func RoundsFigure(s *folder.Sweep, entry string) figure.Figure {
 	p := figure.NewPanel("round", "operations per second")

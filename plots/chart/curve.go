@@ -37,7 +37,7 @@ func CurvesOf(s *folder.Sweep) (all []Curve) {
 	return all
 }
 
-// medians are a quantile's medians, in milliseconds, against the achieved throughput.
+// medians returns a quantile's medians, in milliseconds, against the achieved throughput.
 func (c Curve) medians(quantile string) (all plotter.XYs) {
 	for _, p := range c.Points {
 		all = appendLatency(all, p.Achieved, p.Latency(quantile))
@@ -45,7 +45,7 @@ func (c Curve) medians(quantile string) (all plotter.XYs) {
 	return all
 }
 
-// dots are a quantile of each trial.
+// dots returns a quantile of each trial.
 func (c Curve) dots(quantile string) (all plotter.XYs) {
 	for _, p := range c.Points {
 		for i, us := range p.Latencies(quantile) {
@@ -146,7 +146,7 @@ func scale(p *figure.Panel, drawn plotter.XYs, curves []Curve) {
 	}
 }
 
-// limit is the objective's limit in milliseconds; 0 without one.
+// limit returns the objective's limit in milliseconds; 0 without one.
 func (c Curve) limit() float64 { return c.Objective.Limit.Seconds() * 1000 }
 
 // mark draws the knee, the objective's limit, and the rate up to which the objective holds
@@ -180,7 +180,7 @@ func (c Curve) mark(p *figure.Panel, style draw.LineStyle) (entries []figure.Ent
 	return entries
 }
 
-// text is the point with this throughput in a tooltip.
+// text returns the point with this throughput in a tooltip.
 func (c Curve) text(achieved float64) string {
 	i := slices.IndexFunc(c.Points, func(p curve.Point) bool { return p.Achieved == achieved })
 	var words []string

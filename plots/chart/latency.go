@@ -21,7 +21,7 @@ import (
 // 0.9 at 1, 0.99 at 2, and so on.
 func nines(q float64) float64 { return -math.Log10(1 - q) }
 
-// supportedNines is how far on that axis n independent samples reach: to the
+// supportedNines returns how far on that axis n independent samples reach: to the
 // quantile q with 1 - q^n = 0.95. It is the inverse of latency.Samples, which
 // says why.
 func supportedNines(n int64) float64 {
@@ -119,7 +119,7 @@ var latencyKinds = []latencyKind{
 		func(l *latency.Set) *latency.Distribution { return l.Call }, figure.Stroke(figure.Cool[0], 1.8), false},
 }
 
-// describe is the kind's line in the legend.
+// describe returns the kind's line in the legend.
 func (k latencyKind) describe(d *latency.Distribution) string {
 	words := fmt.Sprintf("%s: %s (%s %ss, max %s ms", k.name, k.words, format.Count(float64(d.TotalCount())), k.name, format.Milliseconds(float64(d.Max())))
 	if d.OutOfRange > 0 {

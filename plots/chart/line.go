@@ -36,7 +36,7 @@ type PointOnLine struct {
 	Limit    float64        // ops/s that the links allow; 0 unknown
 }
 
-// Efficiency is the median's share of the ideal; 0 unknown.
+// Efficiency returns the median's share of the ideal; 0 unknown.
 func (p PointOnLine) Efficiency() float64 {
 	if p.Ideal == 0 {
 		return 0
@@ -99,7 +99,7 @@ func PointsOf(s *folder.Sweep) (all []PointOnLine) {
 	return all
 }
 
-// onLine is a sweep's point at a place of a line.
+// onLine returns a sweep's point at a place of a line.
 func onLine(point folder.Point, value string, place float64) PointOnLine {
 	p := PointOnLine{Point: point, Value: value, Place: place, Limit: WireLimit(point)}
 	if point.OK() {
@@ -142,12 +142,12 @@ func (l *Line) fit(seed uint64) {
 	l.Law = &law
 }
 
-// measured are the points with a result.
+// measured returns the points with a result.
 func (l Line) measured() []PointOnLine {
 	return slices.DeleteFunc(slices.Clone(l.Points), func(p PointOnLine) bool { return p.Estimate.N == 0 })
 }
 
-// dots are the rates of the valid trials of the points with a result.
+// dots returns the rates of the valid trials of the points with a result.
 func (l Line) dots() (all plotter.XYs) {
 	for _, point := range l.measured() {
 		for _, rate := range point.Rates() {
@@ -157,7 +157,7 @@ func (l Line) dots() (all plotter.XYs) {
 	return all
 }
 
-// Best is the point with the highest median, and false if no point has one.
+// Best returns the point with the highest median, and false if no point has one.
 func Best(points []PointOnLine) (best PointOnLine, ok bool) {
 	for _, point := range points {
 		if point.Estimate.N > 0 && (best.Estimate.N == 0 || point.Estimate.Median > best.Estimate.Median) {
@@ -167,7 +167,7 @@ func Best(points []PointOnLine) (best PointOnLine, ok bool) {
 	return best, best.Estimate.N > 0
 }
 
-// text is the point in a tooltip.
+// text returns the point in a tooltip.
 func (p PointOnLine) text() string {
 	text := "no result"
 	if p.Estimate.N > 0 {
@@ -182,7 +182,7 @@ func (p PointOnLine) text() string {
 	return text
 }
 
-// DescribeLaw is the law's parameters with their intervals, and where it peaks.
+// DescribeLaw returns the law's parameters with their intervals, and where it peaks.
 func DescribeLaw(u stats.USL, knob string) string {
 	bounded := func(b stats.Bounded) string {
 		return fmt.Sprintf("%s [%s, %s]", format.Count(b.Value), format.Count(b.Low), format.Count(b.High))
@@ -197,7 +197,7 @@ func DescribeLaw(u stats.USL, knob string) string {
 		bounded(u.Alpha), bounded(u.Beta), format.Count(u.At(u.Peak.Value)), peak, knob)
 }
 
-// WireLimit is the operations per second that the links between a point's nodes
+// WireLimit returns the operations per second that the links between a point's nodes
 // allow, from the bytes that the median operation of its valid trials took and
 // the servers' shares of the first; 0 where the links' rate or the bytes are not
 // known, or no link is needed.
@@ -230,7 +230,7 @@ func WireLimit(p folder.Point) float64 {
 	return limit
 }
 
-// machineOps is the operations in the window of each machine that has a role,
+// machineOps returns the operations in the window of each machine that has a role,
 // by its name. All nodes of a machine share its link.
 func machineOps(r *folder.Run, role metrics.Role) map[string]uint64 {
 	ops := map[string]uint64{}

@@ -79,7 +79,7 @@ func TestSweepOfRuns(t *testing.T) {
 	}
 }
 
-// ranAt is a run of some nodes with a throughput.
+// ranAt returns a run of some nodes with a throughput.
 func ranAt(nodes int, opsPerS float64, verdict metrics.Verdict, work map[string]string) *folder.Run {
 	return &folder.Run{Run: metrics.Run{
 		ID: "r", Nodes: make([]metrics.RunNode, nodes), OpsPerS: opsPerS, Verdict: verdict, Workload: work,

@@ -67,7 +67,7 @@ func seriesOf(r *folder.Run, of folder.Quantity) []folder.Series {
 	return all
 }
 
-// overTime is a figure with a panel for each quantity, one below the other.
+// overTime returns a figure with a panel for each quantity, one below the other.
 func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figure {
 	f := runFigure(r, name, title)
 	_, f.Legend = legendOf(seriesOf(r, panels[0].of))
@@ -91,7 +91,7 @@ func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figu
 	return f
 }
 
-// runFigure is a figure of a run without panels.
+// runFigure returns a figure of a run without panels.
 func runFigure(r *folder.Run, name, title string) figure.Figure {
 	f := figure.Figure{Name: name, Title: title, Subtitle: r.Describe()}
 	if !r.Verdict.Valid {
@@ -151,7 +151,7 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 // outageLine marks the moments at which a server was killed and replied again.
 var outageLine = figure.Stroke(figure.Ink, 1.4, 2, 2)
 
-// highest is the largest value of all series.
+// highest returns the largest value of all series.
 func highest(all []folder.Series) float64 {
 	top := 0.0
 	for _, s := range all {

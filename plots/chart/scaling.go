@@ -17,7 +17,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// ScalingFigures are throughput against each knob that has several values, and
+// ScalingFigures returns throughput against each knob that has several values, and
 // against the first one if none has; without a knob, against the trials. Trials of
 // open loops are shown as latency against throughput too. A study has a figure for each
 // claim instead.
@@ -47,7 +47,7 @@ func ScalingFigures(s *folder.Sweep) []figure.Figure {
 	return append(figures, latencies)
 }
 
-// sweepFigure is a figure of a sweep without panels.
+// sweepFigure returns a figure of a sweep without panels.
 func sweepFigure(s *folder.Sweep, name, title string) figure.Figure {
 	return figure.Figure{Name: name, Title: title, Subtitle: s.Describe(), Alarm: s.FailureWords()}
 }
@@ -68,7 +68,7 @@ var knobWords = map[string][2]string{
 // growing are the knobs with which throughput should grow in proportion.
 var growing = []string{"nodes", "servers", "clients", "workers"}
 
-// AxisOf is the axis of a knob.
+// AxisOf returns the axis of a knob.
 func AxisOf(knob metrics.Knob) figure.Axis {
 	var values []string
 	for _, value := range knob.Values {
@@ -112,7 +112,7 @@ func scalingFigure(s *folder.Sweep, along int) figure.Figure {
 	return f
 }
 
-// top is the upper end of the y axis: above all data, and above the ideal and the
+// top returns the upper end of the y axis: above all data, and above the ideal and the
 // limit unless they are so high that the data would look flat.
 func top(lines []Line) float64 {
 	const atMost = 1.6
@@ -303,7 +303,7 @@ func drawEstimate(p *figure.Panel, point folder.Point) []figure.Entry {
 	return entries
 }
 
-// trialText is a trial's result in a tooltip.
+// trialText returns a trial's result in a tooltip.
 func trialText(trial metrics.Trial) string {
 	if !trial.Verdict.Valid {
 		return format.Label(trial.Verdict.String(), 120)

@@ -10,7 +10,7 @@ import (
 	"kvlab/metrics"
 )
 
-// plain is a sweep over batches, whose rates differ from another's by a factor.
+// plain returns a sweep over batches, whose rates differ from another's by a factor.
 func plain(t *testing.T, id string, trials int, factor, noise float64, seed uint64) string {
 	return foldertest.MakeSweep(t, t.TempDir(), foldertest.SweepPlan{ID: id, Knobs: []metrics.Knob{foldertest.Knob("batch", "64", "512")}, Trials: trials,
 		Law: foldertest.Law{factor * 1e6, 0, 0}, Factor: map[string]float64{"512": 3}, Noise: noise, Seed: seed})

@@ -10,7 +10,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// twoFolders is two made-up folders of Trials: B is faster by a factor, and has
+// twoFolders returns two made-up folders of Trials: B is faster by a factor, and has
 // another batch.
 func twoFolders(t *testing.T, trials int, factor float64, batch string) (a, b string) {
 	t.Helper()

@@ -64,13 +64,13 @@ func Figures(dir string) ([]Figure, error) {
 	return all, nil
 }
 
-// throughput is the figure of the rates of valid trials.
+// throughput returns the figure of the rates of valid trials.
 func throughput(name string, rates []float64) Figure {
 	e, _ := stats.MedianInterval(rates, 0.95)
 	return Figure{Name: name, Text: e.String(), values: rates}
 }
 
-// claims are the outcomes of a study.
+// claims returns the outcomes of a study.
 func claims(s *folder.Sweep) (all []Figure) {
 	for _, r := range s.Claims {
 		all = append(all, Figure{Name: r.Claim.Study + "/" + r.Claim.Name, Text: string(r.Outcome), Says: r.Claim.Text, outcome: r.Outcome})
@@ -78,7 +78,7 @@ func claims(s *folder.Sweep) (all []Figure) {
 	return all
 }
 
-// standings are the ratios of a class's entries to the reference.
+// standings returns the ratios of a class's entries to the reference.
 func standings(s *folder.Sweep) (all []Figure) {
 	for _, e := range s.Standings.Entries {
 		text := e.Verdict.String()
@@ -90,7 +90,7 @@ func standings(s *folder.Sweep) (all []Figure) {
 	return all
 }
 
-// variants are the ratios of a comparison, with the ratio of each pair.
+// variants returns the ratios of a comparison, with the ratio of each pair.
 func variants(dir string) (all []Figure, err error) {
 	c, err := Variants(dir)
 	if err != nil {
@@ -109,7 +109,7 @@ func variants(dir string) (all []Figure, err error) {
 	return all, nil
 }
 
-// ofCurve are the peak, the throughput at the knee, and the rate that keeps the objective.
+// ofCurve returns the peak, the throughput at the knee, and the rate that keeps the objective.
 func ofCurve(s *folder.Sweep) (all []Figure) {
 	var points []metrics.Point
 	for _, p := range s.Points {

@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// labs is the labs' scale, of any work.
+// labs returns the labs' scale, of any work.
 func labs(t *testing.T) *Scale {
 	t.Helper()
 	shipped, err := ReadScale("../grades.toml")
@@ -147,7 +147,7 @@ func TestGradeFolder(t *testing.T) {
 	}
 }
 
-// text is a scale's file, with what replaces its parts.
+// text returns a scale's file, with what replaces its parts.
 func text(replace ...string) string {
 	return strings.NewReplacer(replace...).Replace(`[score]
 steps = [

@@ -16,7 +16,7 @@ const (
 	machinesSetting = "machines"
 )
 
-// identity is a run's configuration with every flag of its programs, their cores,
+// identity returns a run's configuration with every flag of its programs, their cores,
 // and the machines.
 func identity(r *folder.Run) map[string]string {
 	all := r.Configuration()

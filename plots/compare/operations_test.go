@@ -8,7 +8,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// drew is a run whose clients kept digests: one for each power of two, and whole for
+// drew returns a run whose clients kept digests: one for each power of two, and whole for
 // all operations.
 func drew(id string, seed int, whole string, powers ...int) *folder.Run {
 	r := &folder.Run{Run: metrics.Run{ID: id, Workload: map[string]string{"seed": fmt.Sprint(seed), "theta": "0.99", "batch": id}}}

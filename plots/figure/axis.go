@@ -47,7 +47,7 @@ func (a Axis) Place(value string) float64 { return a.Places[slices.Index(a.Value
 // value returns the value at a place.
 func (a Axis) value(place float64) string { return a.Values[slices.Index(a.Places, place)] }
 
-// bounds are the ends of the axis, with room beside the data, most of it on the
+// bounds returns the ends of the axis, with room beside the data, most of it on the
 // right, where the last label is.
 func (a Axis) bounds() (low, high float64) {
 	const room = 0.08
@@ -122,7 +122,7 @@ func (name logTicks) Ticks(low, high float64) []plot.Tick {
 	return marks
 }
 
-// Top is the upper end of an axis from zero, with some room above high.
+// Top returns the upper end of an axis from zero, with some room above high.
 func Top(high float64) float64 {
 	if high > 0 {
 		return 1.06 * high
@@ -130,13 +130,13 @@ func Top(high float64) float64 {
 	return 1
 }
 
-// logRange is the range of a logarithmic axis around [low, high]: from and to 1, 2
+// logRange returns the range of a logarithmic axis around [low, high]: from and to 1, 2
 // or 5 times a power of ten, with room for labels at the curves.
 func logRange(low, high float64) (float64, float64) {
 	return roundDown(low / 1.1), 1 / roundDown(1/(high*1.25))
 }
 
-// roundDown is the largest 1, 2 or 5 times a power of ten not above v.
+// roundDown returns the largest 1, 2 or 5 times a power of ten not above v.
 func roundDown(v float64) float64 {
 	decade := math.Pow(10, math.Floor(math.Log10(v)))
 	switch digit := v / decade * (1 + 1e-9); {

@@ -21,7 +21,7 @@ type Panel struct {
 	curves []curve
 }
 
-// NewPanel is an empty panel.
+// NewPanel returns an empty panel.
 func NewPanel(x, y string) *Panel {
 	p := plot.New()
 	p.BackgroundColor = nil

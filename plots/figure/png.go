@@ -27,7 +27,7 @@ func (f Figure) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// indexed is an opaque image in its 256 most frequent colours. The pixels of others, few and
+// indexed returns an opaque image in its 256 most frequent colours. The pixels of others, few and
 // at the edges of letters and lines, have the nearest of these.
 func indexed(img *image.RGBA) *image.Paletted {
 	pixels := make(map[uint32]int) // of each colour

@@ -51,24 +51,24 @@ func Mixed(i, n int) draw.LineStyle {
 	return Stroke(colours[i%len(colours)], width, dashes[i/len(colours)%len(dashes)]...)
 }
 
-// Stroke is a line of a width in points.
+// Stroke returns a line of a width in points.
 func Stroke(c color.Color, width float64, dashes ...vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: vg.Points(width), Dashes: dashes}
 }
 
-// Dot is a see-through dot in a line's colour: one of many values.
+// Dot returns a see-through dot in a line's colour: one of many values.
 func Dot(style draw.LineStyle) draw.GlyphStyle {
 	pale := color.NRGBAModel.Convert(style.Color).(color.NRGBA)
 	pale.A = 0x70
 	return draw.GlyphStyle{Color: pale, Radius: 3.4, Shape: draw.CircleGlyph{}}
 }
 
-// Box is a box in a line's colour: the middle of many values.
+// Box returns a box in a line's colour: the middle of many values.
 func Box(style draw.LineStyle) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: style.Color, Radius: 3.6, Shape: draw.BoxGlyph{}}
 }
 
-// sans is text of a size in points.
+// sans returns text of a size in points.
 func sans(size float64, c color.Color) text.Style {
 	return text.Style{
 		Color:   c,
@@ -77,7 +77,7 @@ func sans(size float64, c color.Color) text.Style {
 	}
 }
 
-// bold is sans in a heavier weight.
+// bold returns sans in a heavier weight.
 func bold(size float64, c color.Color) text.Style {
 	style := sans(size, c)
 	style.Font.Weight = font.WeightBold

@@ -102,7 +102,7 @@ func (p *Panel) tooltips(svg []byte, area vg.Rectangle) []byte {
 	return svg
 }
 
-// places are the places on the x axis that have a tooltip: those of all points on
+// places returns the places on the x axis that have a tooltip: those of all points on
 // the panel, without those that are too near to the one before.
 func (p *Panel) places() (places []float64) {
 	var all []float64
@@ -122,7 +122,7 @@ func (p *Panel) places() (places []float64) {
 	return places
 }
 
-// values are the lines of the tooltip at a place: the place, then a line for each
+// values returns the lines of the tooltip at a place: the place, then a line for each
 // curve that has a point there.
 func (p *Panel) values(at float64) []string {
 	lines := []string{p.Place(at)}
@@ -144,7 +144,7 @@ func (p *Panel) values(at float64) []string {
 	return lines
 }
 
-// Nearest is the point nearest to a place on the x axis; -1 if there are no points.
+// Nearest returns the point nearest to a place on the x axis; -1 if there are no points.
 func Nearest(points plotter.XYs, at float64) int {
 	best := -1
 	for i, point := range points {

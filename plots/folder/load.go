@@ -38,7 +38,7 @@ func LoadResult(dir string) (*Run, error) {
 	return r, err
 }
 
-// read is Load without the folder's name.
+// read returns Load without the folder's name.
 func read(folder fs.FS) (*Run, error) {
 	run := &Run{Latencies: latency.NewSet()}
 	err := run.readJSON(folder)

@@ -9,7 +9,7 @@ import (
 	"kvlab/metrics"
 )
 
-// file is a file of a made-up folder.
+// file returns a file of a made-up folder.
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
 const (

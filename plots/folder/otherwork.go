@@ -52,7 +52,7 @@ func joined(spans [][2]float64) (all [][2]float64) {
 	return all
 }
 
-// processCPU is what the node's process used in the sample that holds a moment, in per
+// processCPU returns what the node's process used in the sample that holds a moment, in per
 // cent of one core; 0 without one.
 func (l Log) processCPU(at time.Time) float64 {
 	for _, s := range l.Usages {

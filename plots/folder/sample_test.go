@@ -108,7 +108,7 @@ func TestLoadOfALongRunIsBounded(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
-// heap is what is in use on the heap.
+// heap returns what is in use on the heap.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

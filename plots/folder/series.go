@@ -95,7 +95,7 @@ func (r *Run) clientIntervals() (all []Sample) {
 	return all
 }
 
-// Step is the number of whole seconds of which no log has more than maxPoints.
+// Step returns the number of whole seconds of which no log has more than maxPoints.
 func (r *Run) Step() float64 {
 	longest := 0.0
 	for _, log := range r.Logs {
@@ -135,7 +135,7 @@ func (r *Run) Phases() map[metrics.Phase][2]float64 {
 	return spans
 }
 
-// WorkSpan is the time from the first to the last interval in which a client did
+// WorkSpan returns the time from the first to the last interval in which a client did
 // an operation, and the window; one second when there was neither.
 func (r *Run) WorkSpan() (start, end float64) {
 	start, end = math.Inf(1), math.Inf(-1)
@@ -156,7 +156,7 @@ func (r *Run) WorkSpan() (start, end float64) {
 // seconds returns when, in seconds after the origin.
 func (r *Run) seconds(when time.Time) float64 { return when.Sub(r.origin()).Seconds() }
 
-// origin is the moment that figures call second 0: the window's start, or the
+// origin returns the moment that figures call second 0: the window's start, or the
 // first record of a run that never had a window.
 func (r *Run) origin() time.Time {
 	if !r.WindowStart.IsZero() {

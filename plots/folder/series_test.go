@@ -15,15 +15,15 @@ import (
 // start is the window's start of the hand-made runs.
 var start = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 
-// after is a moment some seconds after start.
+// after returns a moment some seconds after start.
 func after(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 
-// interval is ops operations in the lengthS seconds up to end.
+// interval returns ops operations in the lengthS seconds up to end.
 func interval(end, lengthS float64, ops uint64, phase metrics.Phase) Sample {
 	return ofInterval(after(end), metrics.Interval{Phase: phase, LengthS: lengthS, Counts: metrics.Counts{Gets: ops}})
 }
 
-// twoClients is a run of two seconds whose clients report at different
+// twoClients returns a run of two seconds whose clients report at different
 // moments.
 func twoClients() *Run {
 	return &Run{

@@ -137,7 +137,7 @@ func (s *Sweep) TrialsOf(entry string) []metrics.Trial {
 	})
 }
 
-// TrialName is a trial for people: "trial 3, nodes=8", or a run's id.
+// TrialName returns a trial for people: "trial 3, nodes=8", or a run's id.
 func (s *Sweep) TrialName(t metrics.Trial) string {
 	name := fmt.Sprintf("trial %d", t.Number)
 	if s.ID == "" {
@@ -204,7 +204,7 @@ func otherKnobs(configurations []map[string]string) []string {
 	return []string{"settings"}
 }
 
-// Configuration is a run's settings by the names of a sweep's knobs: the flags that
+// Configuration returns a run's settings by the names of a sweep's knobs: the flags that
 // define the work, the engine, the number of nodes, and the commit of the programs. The
 // seed is none of them: trials of one configuration may have different seeds.
 func (r *Run) Configuration() map[string]string {
@@ -232,7 +232,7 @@ func (r *Run) Configuration() map[string]string {
 	return all
 }
 
-// commit is the commit of a run's programs. One with changes is told from others by the
+// commit returns the commit of a run's programs. One with changes is told from others by the
 // programs' digests.
 func (r *Run) commit() string {
 	text := r.GitCommit
@@ -267,7 +267,7 @@ func Differences(configurations []map[string]string) []string {
 	return slices.Sorted(maps.Keys(differ))
 }
 
-// knobOf is a knob with the configurations' values: numbers in their order, then
+// knobOf returns a knob with the configurations' values: numbers in their order, then
 // words.
 func knobOf(name string, configurations []map[string]string) metrics.Knob {
 	knob := metrics.Knob{Name: name}
@@ -281,7 +281,7 @@ func knobOf(name string, configurations []map[string]string) metrics.Knob {
 	return knob
 }
 
-// Number is the number that a text is; +Inf for other text.
+// Number returns the number that a text is; +Inf for other text.
 func Number(text string) float64 {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) {

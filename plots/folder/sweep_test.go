@@ -34,7 +34,7 @@ func TestLoadSweepRefuses(t *testing.T) {
 	wants("trial-001: read the run: open run.json: no such file")
 }
 
-// runOf is a valid run of a number of servers and clients.
+// runOf returns a valid run of a number of servers and clients.
 func runOf(id, commit string, servers, clients int) *Run {
 	r := &Run{}
 	r.ID, r.GitCommit, r.Verdict.Valid, r.OpsPerS = id, commit, true, 1e6

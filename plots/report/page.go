@@ -56,7 +56,7 @@ type page struct {
 	Sections []section
 }
 
-// Tiles are the parts of the answer beside its headline.
+// Tiles returns the parts of the answer beside its headline.
 func (p page) Tiles() []tile {
 	all := []tile{{"Latency", p.Latency}, {"Restart", p.Restart}, {"Limited by", p.Limit}, {"Checked", p.Checked}}
 	return slices.DeleteFunc(all, func(t tile) bool { return t.Text == "" })
@@ -76,7 +76,7 @@ type section struct {
 	Files     []rawFile
 }
 
-// drawn is a figure as a page has it. The page says what was measured, so it has no
+// drawn returns a figure as a page has it. The page says what was measured, so it has no
 // subtitle.
 func drawn(f figure.Figure) (template.HTML, error) {
 	f.Subtitle = ""
@@ -87,7 +87,7 @@ func drawn(f figure.Figure) (template.HTML, error) {
 	return template.HTML(svg[bytes.Index(svg, []byte("<svg")):]), nil
 }
 
-// command is a launcher's command, as it is typed in a clone of the repository.
+// command returns a launcher's command, as it is typed in a clone of the repository.
 func command(argv []string) string {
 	return format.CommandLine(append([]string{"./run-cluster.sh"}, argv[1:]...))
 }

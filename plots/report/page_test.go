@@ -95,7 +95,7 @@ func makeTrials(t *testing.T, root string) string {
 	return dir
 }
 
-// readRunJSON is a folder's run.json.
+// readRunJSON returns a folder's run.json.
 func readRunJSON(t *testing.T, dir string) (run metrics.Run) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "run.json"))
@@ -280,7 +280,7 @@ func (b *browser) pixels(left, top, width, height float64) (mean, contrast float
 	return mean / n, high - low
 }
 
-// brightness is a colour's luma, 0 to 255 (ITU-R BT.601).
+// brightness returns a colour's luma, 0 to 255 (ITU-R BT.601).
 func brightness(rgb [3]float64) float64 { return 0.299*rgb[0] + 0.587*rgb[1] + 0.114*rgb[2] }
 
 // Values are read off a figure with the mouse: what it points at has a tooltip.

@@ -12,7 +12,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// Report is a run as one HTML page, with its figures and its data.
+// Report returns a run as one HTML page, with its figures and its data.
 func Report(r *folder.Run) ([]byte, error) {
 	var over []figure.Figure // none if its nodes recorded nothing
 	if len(r.Logs) > 0 {
@@ -34,13 +34,13 @@ func sentence(text string) template.HTML {
 	return unbroken(strings.ToUpper(text[:1]) + text[1:])
 }
 
-// unbroken is a text of which no line ends within a flag, or before a per cent sign.
+// unbroken returns a text of which no line ends within a flag, or before a per cent sign.
 func unbroken(text string) template.HTML {
 	text = template.HTMLEscapeString(text)
 	return template.HTML(flags.ReplaceAllString(strings.ReplaceAll(text, " %", "\u00a0%"), `$1<span class="flag">$2</span>`))
 }
 
-// runSections are what limited a run, its latency, what its nodes used, and its
+// runSections returns what limited a run, its latency, what its nodes used, and its
 // operations. over are its figures.
 func runSections(r *folder.Run, over []figure.Figure) []section {
 	return []section{

@@ -142,7 +142,7 @@ func TestReportHoldsItsData(t *testing.T) {
 	}
 }
 
-// withoutNamespaces is a page without the names that look like addresses.
+// withoutNamespaces returns a page without the names that look like addresses.
 func withoutNamespaces(page []byte) []byte {
 	return regexp.MustCompile(`xmlns(:xlink)?="[^"]*"`).ReplaceAll(page, nil)
 }

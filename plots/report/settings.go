@@ -9,7 +9,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// flagsOf are the flags of a run's work and of its servers that are not empty, without
+// flagsOf returns the flags of a run's work and of its servers that are not empty, without
 // those that a sweep varies.
 func flagsOf(r *folder.Run, knobs []metrics.Knob) map[string]string {
 	all := map[string]string{}
@@ -37,7 +37,7 @@ func flagsOf(r *folder.Run, knobs []metrics.Knob) map[string]string {
 	return all
 }
 
-// serverFlags are the flags that are the same on every server.
+// serverFlags returns the flags that are the same on every server.
 func serverFlags(run metrics.Run) map[string]string {
 	var all map[string]string
 	for _, node := range run.Servers() {

@@ -7,7 +7,7 @@ import (
 	"kvlab/metrics"
 )
 
-// skewLines are the lines of a summary about the skew.
+// skewLines returns the lines of a summary about the skew.
 func skewLines(s *metrics.Skew) string {
 	_, lines, _ := strings.Cut(RunSummary(metrics.Run{Skew: s}), "no result\n")
 	return lines

@@ -10,7 +10,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// studyReport is a study as one HTML page: its claims, a figure for each, and the points.
+// studyReport returns a study as one HTML page: its claims, a figure for each, and the points.
 func studyReport(s *folder.Sweep) ([]byte, error) {
 	p := page{Kind: "study", ID: s.ID, Trials: s, Answer: AnswerOf(s)}
 	p.Sections = append([]section{
@@ -22,7 +22,7 @@ func studyReport(s *folder.Sweep) ([]byte, error) {
 	return p.render()
 }
 
-// pairsText are the comparisons that a claim consists of, each with its interval.
+// pairsText returns the comparisons that a claim consists of, each with its interval.
 func pairsText(r metrics.ClaimResult) string {
 	var parts []string
 	for _, pair := range r.Pairs {

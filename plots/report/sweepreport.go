@@ -20,7 +20,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// SweepReport is a sweep as one HTML page, like Report. The sections that only a run
+// SweepReport returns a sweep as one HTML page, like Report. The sections that only a run
 // has, such as usage over time, show one trial of the best point: the one nearest to
 // the median.
 func SweepReport(s *folder.Sweep) ([]byte, error) {
@@ -67,7 +67,7 @@ func AnswerOf(s *folder.Sweep) verdict.Answer {
 	return a
 }
 
-// shownTrial is the valid trial of the best point that is nearest to its median, with
+// shownTrial returns the valid trial of the best point that is nearest to its median, with
 // its nodes' records; nil if no point has a result.
 func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 	top, ok := chart.Best(chart.PointsOf(s))
@@ -80,7 +80,7 @@ func shownTrial(s *folder.Sweep) (*folder.Run, metrics.Trial, error) {
 	return r, median, err
 }
 
-// sweepSections are the throughput of all trials, and the other sections of one trial,
+// sweepSections returns the throughput of all trials, and the other sections of one trial,
 // which is named of. scaling are the figures of all trials but the main one.
 func sweepSections(s *folder.Sweep, shown *folder.Run, of string, scaling []figure.Figure) []section {
 	sections := []section{
@@ -109,7 +109,7 @@ func sweepSections(s *folder.Sweep, shown *folder.Run, of string, scaling []figu
 	return append(sections, section{ID: "trials", Title: "Trials", Trials: s})
 }
 
-// sweepLatencies is the table of all trials' latencies, a row for each point.
+// sweepLatencies returns the table of all trials' latencies, a row for each point.
 func sweepLatencies(s *folder.Sweep) table {
 	t := table{Caption: "Medians of the valid trials, in milliseconds, each with its 95 % interval where there are 6", Columns: []string{"point", "call p50", "call p99", "op p50", "op p99"}, Names: []int{0}}
 	for _, point := range s.Points {
@@ -120,7 +120,7 @@ func sweepLatencies(s *folder.Sweep) table {
 	return t
 }
 
-// medianOf is the median of a latency over trials and its interval; n/a when one
+// medianOf returns the median of a latency over trials and its interval; n/a when one
 // of them has too few calls for it.
 func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 	var values []float64
@@ -141,7 +141,7 @@ func medianOf(trials []metrics.Trial, of func(metrics.Trial) *float64) string {
 	return fmt.Sprintf("%s [%s, %s]", format.Milliseconds(e.Median), format.Milliseconds(e.Low), format.Milliseconds(e.High))
 }
 
-// curveTables are the tables of a sweep's curves.
+// curveTables returns the tables of a sweep's curves.
 func curveTables(s *folder.Sweep) (tables []table) {
 	for _, c := range chart.CurvesOf(s) {
 		columns, rows := c.Table()
@@ -151,7 +151,7 @@ func curveTables(s *folder.Sweep) (tables []table) {
 	return tables
 }
 
-// SweepSummary is the sweep's result and verdict for a terminal: a line each, and a
+// SweepSummary returns the sweep's result and verdict for a terminal: a line each, and a
 // curve's table.
 func SweepSummary(s *folder.Sweep) string {
 	a := AnswerOf(s)
@@ -165,7 +165,7 @@ func SweepSummary(s *folder.Sweep) string {
 	return fmt.Sprintf("%s\nverdict VALID (%s)\n", result, format.Plural(len(s.Trials), "trial"))
 }
 
-// intervalWords is an estimate's interval; absent if it has none.
+// intervalWords returns an estimate's interval; absent if it has none.
 func intervalWords(e stats.Estimate) string {
 	if e.Coverage == 0 {
 		return absent
@@ -173,7 +173,7 @@ func intervalWords(e stats.Estimate) string {
 	return format.Count(e.Low) + " to " + format.Count(e.High)
 }
 
-// compared is the comparison of the two variants, in sentences, the answer first.
+// compared returns the comparison of the two variants, in sentences, the answer first.
 func compared(s *folder.Sweep) (sentences []template.HTML) {
 	c, err := compare.Variants(s.Dir)
 	if err != nil {
@@ -192,7 +192,7 @@ type lineTable struct {
 	Grows, Limited, Ceiling bool // it has the columns of the ideal, of the links' limit, of the ceiling
 }
 
-// lineTables are the lines of the figures by the first knob that has several
+// lineTables returns the lines of the figures by the first knob that has several
 // values. A curve has none.
 func lineTables(s *folder.Sweep) []lineTable {
 	if len(s.Knobs) == 0 {
@@ -212,7 +212,7 @@ func lineTables(s *folder.Sweep) []lineTable {
 	return tables
 }
 
-// tableOf is one line's table.
+// tableOf returns one line's table.
 func tableOf(knob string, x figure.Axis, line chart.Line) lineTable {
 	t := lineTable{Line: line, Head: strings.Trim(line.Name+": "+knob, ": "), Grows: x.Grows,
 		Limited: slices.ContainsFunc(line.Points, func(p chart.PointOnLine) bool { return p.Limit > 0 }),

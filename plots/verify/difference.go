@@ -96,7 +96,7 @@ func at(values []any, i int) any {
 // mostText is the length in bytes of the longest value that is shown whole.
 const mostText = 200
 
-// textOf is a value as JSON; nothing for a field that is not there.
+// textOf returns a value as JSON; nothing for a field that is not there.
 func textOf(value any) string {
 	if value == nil {
 		return "nothing"
@@ -108,7 +108,7 @@ func textOf(value any) string {
 	return string(text)
 }
 
-// jsonOf is a value as JSON's reader gives it.
+// jsonOf returns a value as JSON's reader gives it.
 func jsonOf(value any) (out any) {
 	text, err := json.Marshal(value)
 	if err == nil {

@@ -62,7 +62,7 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 	return run
 }
 
-// pairVerdict is the verdict on a run of which all else is right: the other run of its pair
+// pairVerdict returns the verdict on a run of which all else is right: the other run of its pair
 // had the same window.
 func pairVerdict(dir string, run metrics.Run) metrics.Verdict {
 	if run.Together == "" {

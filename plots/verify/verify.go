@@ -30,7 +30,7 @@ type Result struct {
 // mostDifferences is how many differences String shows.
 const mostDifferences = 5
 
-// String is a line for people, "verify logs/x: VALID, as recorded", and one for each of the
+// String returns a line for people, "verify logs/x: VALID, as recorded", and one for each of the
 // first differences, and for what could not be checked.
 func (r Result) String() string {
 	if len(r.Differences) == 0 {

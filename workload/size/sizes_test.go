@@ -34,7 +34,7 @@ func drawn(s *size.Sizes, records int) []int {
 	return counts
 }
 
-// chiSquare is the p-value of counts against the law in which a size is at most x with
+// chiSquare returns the p-value of counts against the law in which a size is at most x with
 // probability upTo(x). Neighbours are merged until 20 of each are expected.
 func chiSquare(counts []int, least, most, n int, upTo func(x float64) float64) float64 {
 	statistic, cells, below := 0.0, 0, 0.0
@@ -52,7 +52,7 @@ func chiSquare(counts []int, least, most, n int, upTo func(x float64) float64) f
 	return distuv.ChiSquared{K: float64(cells - 1)}.Survival(statistic)
 }
 
-// etcValues is the distribution function of ETC's values as published: a table up to 14
+// etcValues returns the distribution function of ETC's values as published: a table up to 14
 // bytes, then a generalized Pareto law, of which mutilate takes the whole bytes. Values
 // below the header's length have it.
 func etcValues(x float64) float64 {

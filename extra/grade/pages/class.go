@@ -126,7 +126,7 @@ func boardOf(s *folder.Sweep) *board {
 	return b
 }
 
-// points is what a score of 100 % is worth.
+// points returns what a score of 100 % is worth.
 func (b *board) points() float64 {
 	if b.Class.Gradebook == nil || b.Class.Gradebook.Points == 0 {
 		return 100
@@ -164,7 +164,7 @@ func ofMachine(r verdict.Caveat) bool {
 	return r.Name == verdict.Crowded || r.Name == metrics.Leftover
 }
 
-// answer is the answer of the valid trials of entries.
+// answer returns the answer of the valid trials of entries.
 func (b *board) answer(names ...string) verdict.Answer {
 	plan := metrics.Sweep{Knobs: []metrics.Knob{{Name: metrics.EntryKnob, Values: names}}}
 	var trials []metrics.Trial
@@ -174,7 +174,7 @@ func (b *board) answer(names ...string) verdict.Answer {
 	return verdict.AnswerOfTrials(plan, trials)
 }
 
-// valid are the valid trials of an entry.
+// valid returns the valid trials of an entry.
 func (b *board) valid(name string) []metrics.Trial {
 	return slices.DeleteFunc(b.TrialsOf(name), func(t metrics.Trial) bool { return !t.Verdict.Valid })
 }
@@ -194,19 +194,19 @@ func (b *board) Ranked() (groups [][]row) {
 	return groups
 }
 
-// Unranked are the reference and the entries without a rank.
+// Unranked returns the reference and the entries without a rank.
 func (b *board) Unranked() []row {
 	return slices.DeleteFunc(slices.Clone(b.Rows), func(r row) bool { return r.Rank > 0 })
 }
 
-// Among is how many entries are ranked.
+// Among returns how many entries are ranked.
 func (b *board) Among() int { return len(b.Rows) - len(b.Unranked()) }
 
 // Decided reports whether there are ranks to show: after the first look, of several
 // entries.
 func (b *board) Decided() bool { return b.Standings.Deciding > 0 && b.Among() > 1 }
 
-// State is how far the evening is, in sentences.
+// State returns how far the evening is, in sentences.
 func (b *board) State() string {
 	rounds := format.Plural(b.Standings.Rounds, "round")
 	if dropped := len(b.Standings.Dropped); dropped > 0 {
@@ -224,13 +224,13 @@ func (b *board) State() string {
 	return fmt.Sprintf("The evening ended at %s, after %s: %s.", last.UTC().Format("2006-01-02 15:04 UTC"), rounds, b.Standings.Ended)
 }
 
-// Continue is the command that makes the rounds that are left.
+// Continue returns the command that makes the rounds that are left.
 func (b *board) Continue() string {
 	dir, err := filepath.EvalSymlinks(b.Dir) // logs/latest may be another evening's tomorrow
 	return format.CommandLine([]string{"./run-cluster.sh", "--resume", cmp.Or(map[bool]string{true: dir}[err == nil], b.Dir)})
 }
 
-// Sample is a run that has the class's work: the first that is valid, of the reference if
+// Sample returns a run that has the class's work: the first that is valid, of the reference if
 // it has one; nil without one.
 func (b *board) Sample() (sample *folder.Run) {
 	for i, t := range b.Trials {

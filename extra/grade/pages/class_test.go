@@ -38,7 +38,7 @@ func load(t *testing.T, p foldertest.ClassPlan) *folder.Sweep {
 	return s
 }
 
-// filesOf are the files of a class by name. Its pages are well formed.
+// filesOf returns the files of a class by name. Its pages are well formed.
 func filesOf(t *testing.T, s *folder.Sweep) map[string]string {
 	t.Helper()
 	files, err := Files(s)

@@ -27,7 +27,7 @@ type entry struct {
 	Failed *metrics.Trial // the first that is not valid; nil for none
 }
 
-// entry is the page of a row.
+// entry returns the page of a row.
 func (b *board) entry(r row) entry {
 	e := entry{Board: b, Row: r, Answer: b.answer(r.Entry), Beside: b.answer(b.Class.Reference)}
 	trials := b.TrialsOf(r.Entry)
@@ -37,7 +37,7 @@ func (b *board) entry(r row) entry {
 	return e
 }
 
-// Standing is the place of the entry, in sentences.
+// Standing returns the place of the entry, in sentences.
 func (e entry) Standing() string {
 	r, k := e.Row, e.Board.Among()
 	switch {
@@ -57,7 +57,7 @@ func (e entry) Standing() string {
 	return text
 }
 
-// Ratio is how the throughput compares with that of the reference; "" if it was not
+// Ratio returns how the throughput compares with that of the reference; "" if it was not
 // measured.
 func (e entry) Ratio() string {
 	r := e.Row
@@ -70,7 +70,7 @@ func (e entry) Ratio() string {
 	return fmt.Sprintf("%s times the reference's throughput (95 %% interval %s to %s)", format.Count(r.Ratio), format.Count(r.RatioLow), format.Count(r.RatioHigh))
 }
 
-// Advice is what to do about an entry that is INVALID.
+// Advice returns what to do about an entry that is INVALID.
 func (e entry) Advice() string {
 	if e.Row.Of.Broken != "" {
 		return "Your entry could not be built or started. Build it in a fresh clone of what you handed in: a file that was not handed in is missing here too. Nothing is downloaded here, so use only what is in kvlab's go.mod."
@@ -78,7 +78,7 @@ func (e entry) Advice() string {
 	return verdict.Advice(e.Row.Verdict)
 }
 
-// Try is the command by which the entry's author measures it as the class does.
+// Try returns the command by which the entry's author measures it as the class does.
 func (e entry) Try() string {
 	file, from := "class.toml", e.Row.Of.From
 	if i := slices.Index(e.Board.Command, "grade"); i >= 0 && i+1 < len(e.Board.Command) {
@@ -90,11 +90,11 @@ func (e entry) Try() string {
 	return format.CommandLine([]string{"./run-cluster.sh", "grade", file, "--check-one", filepath.Base(from)})
 }
 
-// Lines are what the compiler said. The launcher keeps them in one line, with bars between
+// Lines returns what the compiler said. The launcher keeps them in one line, with bars between
 // them.
 func (e entry) Lines() string { return strings.ReplaceAll(e.Row.Of.Broken, " | ", "\n") }
 
-// Limits are what limited the entry in the last trial that says so.
+// Limits returns what limited the entry in the last trial that says so.
 func (e entry) Limits() (sentences []string) {
 	for _, t := range slices.Backward(e.Board.valid(e.Row.Entry)) {
 		if b := t.Run.Bottleneck; b != nil && b.Kind != metrics.LimitOther { // which is the instructor's
@@ -109,15 +109,15 @@ func (e entry) Caveats() []verdict.Caveat {
 	return slices.DeleteFunc(e.Answer.Caveats, ofMachine)
 }
 
-// ScoreFigure is the score with the entry's place.
+// ScoreFigure returns the score with the entry's place.
 func (e entry) ScoreFigure() figure.Figure {
 	return chart.ScoreFigure(e.Board.Class.Score, e.Row.Standing)
 }
 
-// RoundsFigure is the throughput in each round beside the reference's.
+// RoundsFigure returns the throughput in each round beside the reference's.
 func (e entry) RoundsFigure() figure.Figure { return chart.RoundsFigure(e.Board.Sweep, e.Row.Entry) }
 
-// Log is the end of what a server's store has printed in the first trial that is not valid,
+// Log returns the end of what a server's store has printed in the first trial that is not valid,
 // or of the server's log; "" if there is none.
 func (e entry) Log() string {
 	if e.Failed == nil {
@@ -155,7 +155,7 @@ func (e entry) Log() string {
 // unsafe is what the name of a folder does not have.
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._+-]+|^[.-]+`)
 
-// folderOf is the name of an entry's folder: the entry's, unless it is not safe as one.
+// folderOf returns the name of an entry's folder: the entry's, unless it is not safe as one.
 func folderOf(name string) string {
 	short := unsafe.ReplaceAllString(name, "_")
 	if short = short[:min(len(short), 60)]; short == name {

@@ -29,7 +29,7 @@ func CheckGradebook(g *metrics.Gradebook) error {
 	return err
 }
 
-// gradebooks are canvas.csv and moodle.csv, if the class asks for them and its evening has
+// gradebooks returns canvas.csv and moodle.csv, if the class asks for them and its evening has
 // ended well: grades that may still change, and those of a reference that failed, are none to
 // import.
 func (b *board) gradebooks() ([]report.File, error) {
@@ -103,7 +103,7 @@ func readSheet(file string) (*sheet, error) {
 	return s, nil
 }
 
-// text is the file.
+// text returns the file.
 func (s *sheet) text() []byte {
 	out := bytes.NewBufferString(s.mark)
 	w := csv.NewWriter(out)
@@ -112,10 +112,10 @@ func (s *sheet) text() []byte {
 	return out.Bytes()
 }
 
-// column is the place of a column; -1 without one.
+// column returns the place of a column; -1 without one.
 func (s *sheet) column(name string) int { return slices.Index(s.cells[0], name) }
 
-// cell is a cell of a row, which may be short.
+// cell returns a cell of a row, which may be short.
 func cell(row []string, column int) string {
 	if column < 0 || column >= len(row) {
 		return ""
@@ -253,7 +253,7 @@ func fillMoodle(s *sheet, g metrics.Gradebook, rows []row) error {
 	return nil
 }
 
-// comment is a grade in a sentence.
+// comment returns a grade in a sentence.
 func comment(r row) string {
 	if !r.Verdict.Valid {
 		return html.EscapeString(format.Label("INVALID: "+r.Reason, 400))

@@ -23,7 +23,7 @@ func book(t *testing.T, text string) string {
 	return file
 }
 
-// cells are the cells of a CSV file.
+// cells returns the cells of a CSV file.
 func cells(t *testing.T, text string, comma rune) [][]string {
 	t.Helper()
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, byteOrderMark)))

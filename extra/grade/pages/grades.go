@@ -9,7 +9,7 @@ import (
 	"kvlab/metrics/format"
 )
 
-// grades is grades.csv: a row for each entry but the reference. A number that was not
+// grades returns grades.csv: a row for each entry but the reference. A number that was not
 // measured, and points that are no grade, are empty.
 func (b *board) grades() []byte {
 	var out bytes.Buffer
@@ -48,7 +48,7 @@ func (b *board) grades() []byte {
 	return out.Bytes()
 }
 
-// measured is a number, "" for 0.
+// measured returns a number, "" for 0.
 func measured(v float64) string {
 	if v == 0 {
 		return ""
@@ -56,7 +56,7 @@ func measured(v float64) string {
 	return format.Shortest(v)
 }
 
-// inert is one line of text that a spreadsheet does not take for a formula: an apostrophe,
+// inert returns one line of text that a spreadsheet does not take for a formula: an apostrophe,
 // which spreadsheets hide, stands before one. Quotes would not help, because they belong to
 // the CSV and not to the cell (https://owasp.org/www-community/attacks/CSV_Injection).
 func inert(text string) string {

@@ -37,7 +37,7 @@ type column struct {
 	Order string `json:"order,omitempty"`
 }
 
-// gradescope is results.json. Students see it when the grades are published, because a
+// gradescope returns results.json. Students see it when the grades are published, because a
 // rank is of a whole evening.
 func (e entry) gradescope() ([]byte, error) {
 	r, full := e.Row, e.Board.points()

@@ -22,13 +22,13 @@ func scaleOf(rows []row) scale {
 	return s
 }
 
-// At is the place of a ratio, in per cent of the width.
+// At returns the place of a ratio, in per cent of the width.
 func (s scale) At(ratio float64) string {
 	const room = 4 // at each end
 	return fmt.Sprintf("%.2f%%", room+(100-2*room)*math.Log(ratio/s.low)/math.Log(s.high/s.low))
 }
 
-// Ticks are the ratios that have a mark: at most some six round ones.
+// Ticks returns the ratios that have a mark: at most some six round ones.
 func (s scale) Ticks() (marks []float64) {
 	for _, step := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5} {
 		if s.high-s.low <= 6*step && s.high < 3*s.low {

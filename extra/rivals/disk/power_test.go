@@ -92,7 +92,7 @@ func auditClone(t *testing.T, l *ledger, floors map[string]uint64, after vfs.FS)
 	return errors.Join(copied.audit(floors, s.Open("auditor").BatchPutGet), e.Close())
 }
 
-// keyWriter is the writer of a key.
+// keyWriter returns the writer of a key.
 func keyWriter(key string) int { return int(strings.TrimPrefix(key, "key")[0] - '0') }
 
 // After a power loss at any moment, Pebble with -sync disk has every write that was

@@ -140,7 +140,7 @@ func TestDriver(t *testing.T) {
 	}, kinds...)
 }
 
-// client is etcd's own client, a stranger.
+// client returns etcd's own client, a stranger.
 func (s store) client(t *testing.T) *clientv3.Client {
 	c, err := clientv3.NewFromURL("http://" + s.addr)
 	if err != nil {

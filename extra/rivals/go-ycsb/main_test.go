@@ -54,7 +54,7 @@ func (s *store) counts() (all metrics.Counts) {
 	return all
 }
 
-// workload is the path of one of go-ycsb's own workloads.
+// workload returns the path of one of go-ycsb's own workloads.
 func workload(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/pingcap/go-ycsb").Output()

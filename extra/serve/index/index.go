@@ -88,7 +88,7 @@ func entryOf(dir string) Entry {
 	return e
 }
 
-// ofRun is the entry of a run.
+// ofRun returns the entry of a run.
 func ofRun(dir string) (Entry, error) {
 	r, err := folder.LoadResult(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func ofRun(dir string) (Entry, error) {
 	return e, nil
 }
 
-// ofSweep is the entry of several trials.
+// ofSweep returns the entry of several trials.
 func ofSweep(dir string) (Entry, error) {
 	s, err := folder.LoadSweep(dir)
 	if err != nil {
@@ -193,7 +193,7 @@ func (e *Entry) grade(s *folder.Sweep) {
 	}
 }
 
-// workOf is a run's work, servers and clients, and store, in a few words.
+// workOf returns a run's work, servers and clients, and store, in a few words.
 func workOf(r *folder.Run) string {
 	nodes := fmt.Sprintf("%d+%d", r.Count(metrics.Server), r.Count(metrics.Client))
 	if r.Symmetric {

@@ -22,7 +22,7 @@ func Write(dir string) error {
 	return write(dir, Name, text)
 }
 
-// Page is the run folders in dir as one HTML page, with links to their reports, relative to
+// Page returns the run folders in dir as one HTML page, with links to their reports, relative to
 // dir. It needs no other file and runs no script. A live page has a place for the run under
 // way, which live.js fills in.
 func Page(dir string, live bool) ([]byte, error) {
@@ -36,5 +36,5 @@ func Page(dir string, live bool) ([]byte, error) {
 	}{all, live}, layout)
 }
 
-// Link is where the entry's page is, or its folder if there is none.
+// Link returns where the entry's page is, or its folder if there is none.
 func (e Entry) Link() string { return "./" + url.PathEscape(e.ID) + "/" + e.Page }

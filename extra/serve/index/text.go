@@ -46,7 +46,7 @@ func (e Entry) cells(width int) []string {
 	return []string{format.Label(e.ID, room), e.ShortCommit(), cmp.Or(e.Verdict, "-"), fmt.Sprintf("%5s", rate), fmt.Sprintf("%6s", p99), fmt.Sprintf("%7s", number), what}
 }
 
-// ShortCommit is the commit as git shortens it, with a + if there were changes.
+// ShortCommit returns the commit as git shortens it, with a + if there were changes.
 func (e Entry) ShortCommit() string {
 	commit, dirty := strings.CutSuffix(e.Commit, "-dirty")
 	if commit = commit[:min(len(commit), 7)]; dirty {

@@ -22,12 +22,12 @@ import (
 
 func init() { wire.Link(Rows) }
 
-// protobufField is a field of bytes by protobuf's encoding: protobuf.dev/programming-guides/encoding.
+// protobufField returns a field of bytes by protobuf's encoding: protobuf.dev/programming-guides/encoding.
 func protobufField(number byte, value string) []byte {
 	return append(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(value))), value...)
 }
 
-// protobufOp is a batch's entry for an operation. Fields with their zero value are absent.
+// protobufOp returns a batch's entry for an operation. Fields with their zero value are absent.
 func protobufOp(kind uint64, key, value string) []byte {
 	var fields []byte
 	if key != "" {
@@ -42,7 +42,7 @@ func protobufOp(kind uint64, key, value string) []byte {
 	return protobufField(1, string(fields))
 }
 
-// protobufResult is a reply's entry for a result.
+// protobufResult returns a reply's entry for a result.
 func protobufResult(value string, found, read bool) []byte {
 	var fields []byte
 	if value != "" {
@@ -227,7 +227,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// protobufSeeds are a batch, whole and cut off, entries that are no operations, groups in
+// protobufSeeds returns a batch, whole and cut off, entries that are no operations, groups in
 // groups, and lengths of 2^64-1.
 func protobufSeeds() (seeds [][]byte) {
 	right := slices.Concat(protobufOp(uint64(kvs.Put), "a", "x"), protobufOp(uint64(kvs.Get), "a", ""))

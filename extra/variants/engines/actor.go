@@ -46,7 +46,7 @@ func newActor() *actor {
 	return a
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (a *actor) Len() int { return int(a.length.Load()) }
 
 // Close ends the goroutines. No Apply may be in flight.

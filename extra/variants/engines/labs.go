@@ -19,7 +19,7 @@ type table struct {
 	length atomic.Int64
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (t *table) Len() int { return int(t.length.Load()) }
 
 func (t *table) get(key []byte) (value []byte, ok bool) {

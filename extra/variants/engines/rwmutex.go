@@ -15,7 +15,7 @@ type rwMutex struct {
 	values map[string][]byte // guarded by mu; values are immutable
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (m *rwMutex) Len() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -16,7 +16,7 @@ type xsyncMap struct {
 // newXSync returns an empty engine.
 func newXSync() *xsyncMap { return &xsyncMap{xsync.NewMap[string, []byte]()} }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (x *xsyncMap) Len() int { return x.values.Size() }
 
 // Apply executes ops in order; see kvs.Engine.

@@ -39,7 +39,7 @@ func serveIdle(args []string) int {
 	return server.Program(nil).Main(args, strings.NewReader(""), os.Stdout, os.Stderr)
 }
 
-// residentBytes is VmRSS of proc_pid_status(5).
+// residentBytes returns VmRSS of proc_pid_status(5).
 func residentBytes() (int, error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -81,7 +81,7 @@ func BenchmarkIdleConnections(b *testing.B) {
 	}
 }
 
-// idleBytes is how much resident memory connections add to a server.
+// idleBytes returns how much resident memory connections add to a server.
 func idleBytes(b *testing.B, model string, conns int) int {
 	server := exec.Command(os.Args[0], "-model", model, "-engine", "mutex", "-port", "0", "-max-connections", "1048576")
 	server.Env = append(os.Environ(), idleVariable+"=1")

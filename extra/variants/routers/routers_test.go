@@ -16,7 +16,7 @@ func init() { route.Link(routers.Rows) }
 // low64 is what 64 bits hold of a number.
 var low64 = new(big.Int).SetUint64(math.MaxUint64)
 
-// slowXor is the hash of shifts and exclusive ors, in numbers without limits.
+// slowXor returns the hash of shifts and exclusive ors, in numbers without limits.
 func slowXor(key []byte, servers int) int {
 	hash := new(big.Int)
 	for _, c := range key {
@@ -27,7 +27,7 @@ func slowXor(key []byte, servers int) int {
 	return int(hash.Mod(hash, big.NewInt(int64(servers))).Int64())
 }
 
-// slowMultiplicative is n times the fractional part of the hash times the golden section,
+// slowMultiplicative returns n times the fractional part of the hash times the golden section,
 // which is rounded to 64 bits.
 func slowMultiplicative(key []byte, servers int) int {
 	product := new(big.Int).SetUint64(0x9e3779b97f4a7c15)

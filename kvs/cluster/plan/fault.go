@@ -22,7 +22,7 @@ type Fault struct {
 	Batch uint64
 }
 
-// Error is the reason with its node.
+// Error returns the reason with its node.
 func (f *Fault) Error() string {
 	if f.Node == "" {
 		return f.Reason
@@ -50,7 +50,7 @@ const (
 	BadArgs               // the node rejects its command line
 )
 
-// String is the kind's row in verdict's table of what ends a run.
+// String returns the kind's row in verdict's table of what ends a run.
 func (k Kind) String() string {
 	return [...]string{"complaint", "crash", "hang", "bad-args"}[k]
 }

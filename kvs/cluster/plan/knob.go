@@ -44,7 +44,7 @@ func (s *Spec) Set(name, value string, flags Flags) (err error) {
 	return nil
 }
 
-// knobs are the flags that may be swept, in order.
+// knobs returns the flags that may be swept, in order.
 func (f Flags) knobs() []string {
 	all := make(map[string]bool)
 	for _, flags := range f {

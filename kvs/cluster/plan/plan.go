@@ -38,7 +38,7 @@ type Place struct {
 	Listen string // a server's host:port; port 0 is any free one
 }
 
-// Program is the name of the role's program.
+// Program returns the name of the role's program.
 func (p Place) Program() string { return Program(p.Role) }
 
 func Program(role metrics.Role) string { return "kvs" + string(role) }

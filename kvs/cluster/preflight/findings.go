@@ -120,7 +120,7 @@ func (a *assessment) network(m *machine) {
 	a.add(m, grade, "data", "the data address %s is on %s, %s%s", m.place.Data, control, whose, right)
 }
 
-// sshOf is the field of a line of a --hosts file that says how a node is reached; "" if its name
+// sshOf returns the field of a line of a --hosts file that says how a node is reached; "" if its name
 // does.
 func sshOf(n nodes.Node) string {
 	if n.Way.Kind != nodes.SSH || n.Way.To == n.Name && n.Way.Port == "" {

@@ -155,7 +155,7 @@ func (p *probeClient) clock(ctx context.Context) (*metrics.ClockOffset, error) {
 	return &best, nil
 }
 
-// offset is the clock offset of an exchange: asked and answered by the
+// offset returns the clock offset of an exchange: asked and answered by the
 // launcher's clock, received and sent by the node's (RFC 5905, section 8:
 // theta = ((T2-T1) + (T3-T4)) / 2, within half of delta = (T4-T1) - (T3-T2)).
 func offset(asked, received, sent, answered time.Time) metrics.ClockOffset {

@@ -29,7 +29,7 @@ func Cut(ctx context.Context) error {
 	return fmt.Errorf("%w while the nodes were prepared", context.Cause(ctx))
 }
 
-// cut is Cut during a wait for late.
+// cut returns Cut during a wait for late.
 func (c *Controller) cut(ctx context.Context, late *process, want stage) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return plan.ErrInterrupted

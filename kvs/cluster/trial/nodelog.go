@@ -103,7 +103,7 @@ func (l *nodeLog) line(text string) error {
 	return err
 }
 
-// met is the limit that a contained program has met, in a sentence; "" for none.
+// met returns the limit that a contained program has met, in a sentence; "" for none.
 func (l *nodeLog) met() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

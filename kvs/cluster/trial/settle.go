@@ -50,7 +50,7 @@ func (c *Controller) settle(m *process, round time.Duration) *plan.Fault {
 	return nil
 }
 
-// warmUpLength is the length of the warm-up by the flags, with its extension.
+// warmUpLength returns the length of the warm-up by the flags, with its extension.
 func (c *Controller) warmUpLength() time.Duration {
 	length := max(c.of(metrics.Client)[0].settings().WarmUp(), 0)
 	if c.extended {

@@ -51,7 +51,7 @@ func (c *Controller) workLimit() time.Duration {
 	return min(unlimited, typed+drainLimit)
 }
 
-// typedLength is the longest of the clients' warm-ups, extended, and windows by their flags.
+// typedLength returns the longest of the clients' warm-ups, extended, and windows by their flags.
 func (c *Controller) typedLength() time.Duration {
 	var longest time.Duration
 	for _, m := range c.of(metrics.Client) {

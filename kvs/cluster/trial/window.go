@@ -17,7 +17,7 @@ func (c *Controller) fits() bool {
 	return !c.Typed && c.Soak == 0 && c.Plan.RestartAt == 0 && c.of(metrics.Client)[0].settings()["rate"] == ""
 }
 
-// leastWindow is the length of the window by the flags, or if it fits the rounds the
+// leastWindow returns the length of the window by the flags, or if it fits the rounds the
 // experiment's, which may be longer.
 func (c *Controller) leastWindow() time.Duration {
 	typed := max(c.of(metrics.Client)[0].settings().Secs(), 0)
@@ -67,13 +67,13 @@ func (c *Controller) fitWindow() *plan.Fault {
 	return nil
 }
 
-// seconds is a length of the protocol's.
+// seconds returns a length of the protocol's.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // halfSecond is what a longer window is a multiple of.
 const halfSecond = time.Second / 2
 
-// slowest is the client with the longest recent round.
+// slowest returns the client with the longest recent round.
 func (c *Controller) slowest() *process {
 	slowest := c.of(metrics.Client)[0]
 	for _, m := range c.of(metrics.Client) {
@@ -84,7 +84,7 @@ func (c *Controller) slowest() *process {
 	return slowest
 }
 
-// fitting is the flag with which rounds of a batch take a share of their present time.
+// fitting returns the flag with which rounds of a batch take a share of their present time.
 func fitting(s metrics.Settings, now uint64, share float64) string {
 	if batch := float64(now) * share; batch >= 1 {
 		return fmt.Sprintf("-batch %d or less", powerBelow(batch))
@@ -92,7 +92,7 @@ func fitting(s metrics.Settings, now uint64, share float64) string {
 	return fmt.Sprintf("-workers %d or less", max(1, powerBelow(float64(s.Workers())*share)))
 }
 
-// powerBelow is the largest power of two up to x; 0 below 1.
+// powerBelow returns the largest power of two up to x; 0 below 1.
 func powerBelow(x float64) uint64 { return 1 << bits.Len64(uint64(x)) >> 1 }
 
 // opening is when the window opens and how long it is. A pair's trials agree on the later

@@ -79,7 +79,7 @@ func (p *process) up(t *testing.T) facts {
 	return f
 }
 
-// namespaces are the pid namespaces of the process's descendants.
+// namespaces returns the pid namespaces of the process's descendants.
 func (p *process) namespaces(t *testing.T) []string {
 	t.Helper()
 	children := make(map[string][]string) // by parent
@@ -146,7 +146,7 @@ func groups(namespaces []string) (all []string) {
 	return all
 }
 
-// surroundings is what a lab must leave as it was: this machine's mounts,
+// surroundings returns what a lab must leave as it was: this machine's mounts,
 // interfaces, root's ssh folder, and the places where a lab has files.
 func surroundings(t *testing.T) string {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"kvlab/internal/namespace"
 )
 
-// alone is the program that EnterLoopback runs in these tests: it reaches itself, and
+// alone returns the program that EnterLoopback runs in these tests: it reaches itself, and
 // nothing else.
 func alone() int {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -89,7 +89,7 @@ type exchange struct {
 	byKey        bool // only operations on one key are executed in order
 }
 
-// newExchange is the exchange of a number. All are of as many bytes.
+// newExchange returns the exchange of a number. All are of as many bytes.
 func (s Suite) newExchange(number int) *exchange {
 	e, kinds := &exchange{byKey: s.OrderByKey}, s.Kinds
 	for i := range e.keys {

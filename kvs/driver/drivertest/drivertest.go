@@ -24,7 +24,7 @@ type Suite struct {
 // patience is how long a test waits for what happens at once on an idle machine.
 const patience = 2 * time.Minute
 
-// Options are the default ones, but for the time of a call: on a busy machine a test's call
+// Options returns the default ones, but for the time of a call: on a busy machine a test's call
 // may take longer than a user waits. What patience limits ends first.
 func Options() driver.Options {
 	o := driver.DefaultOptions()

@@ -38,7 +38,7 @@ func options(addr string, settings map[string]string) driver.Options {
 	return o
 }
 
-// opened is the driver of a server.
+// opened returns the driver of a server.
 func opened(t *testing.T, o driver.Options, u driver.Use) driver.Driver {
 	t.Helper()
 	if err := o.Validate(u); err != nil {
@@ -51,7 +51,7 @@ func opened(t *testing.T, o driver.Options, u driver.Use) driver.Driver {
 	return d
 }
 
-// suite is what the servers can do. Only those of one method execute the operations of a
+// suite returns what the servers can do. Only those of one method execute the operations of a
 // batch in order.
 func suite(preset string) drivertest.Suite {
 	ordered := slices.Contains([]string{"clawcodes", "dashree", "citywatch", "sacatrash", "kangyang", "venkateshdb"}, preset)

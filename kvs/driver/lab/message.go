@@ -130,10 +130,10 @@ func (m *message) add(op *kvs.Op, i int, stamp int64) {
 	}
 }
 
-// results is the number of results in a reply to a list of operations.
+// results returns the number of results in a reply to a list of operations.
 func (m *message) results(reply reflect.Value) int { return reply.Elem().Field(0).Len() }
 
-// result is number i of a reply's results. There is only one unless the arguments list
+// result returns number i of a reply's results. There is only one unless the arguments list
 // operations.
 func (m *message) result(reply reflect.Value, i int) string {
 	result := reply.Elem().Field(0)
@@ -146,8 +146,8 @@ func (m *message) result(reply reflect.Value, i int) string {
 	return result.String()
 }
 
-// alias is a string in a slice's memory, which does not change while the string is used.
+// alias returns a string in a slice's memory, which does not change while the string is used.
 func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// bytesOf is a string's memory.
+// bytesOf returns a string's memory.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

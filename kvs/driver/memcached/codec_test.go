@@ -10,7 +10,7 @@ import (
 	"kvlab/kvs/driver"
 )
 
-// gets are n Gets of different keys.
+// gets returns n Gets of different keys.
 func gets(n int) (ops []kvs.Op) {
 	for i := range n {
 		ops = append(ops, kvs.Op{Kind: kvs.Get, Key: fmt.Appendf(nil, "%d", 100_000+i)})

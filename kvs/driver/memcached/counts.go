@@ -87,7 +87,7 @@ func countsOf(stats, settings map[string]string) (metrics.StoreCounts, error) {
 	return c, err
 }
 
-// instance is a server's process: its id and when it started, by its clock.
+// instance returns a server's process: its id and when it started, by its clock.
 func instance(stats map[string]string) string {
 	now, err := strconv.ParseUint(stats["time"], 10, 64)
 	uptime, err2 := strconv.ParseUint(stats["uptime"], 10, 64)

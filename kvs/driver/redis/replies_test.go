@@ -16,7 +16,7 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// replying is the driver of a server that answers CLIENT SETNAME and INFO, and one more command with a text.
+// replying returns the driver of a server that answers CLIENT SETNAME and INFO, and one more command with a text.
 func replying(t *testing.T, text string, timeout time.Duration) driver.Driver {
 	server := wiretest.Start(t, func(conn net.Conn) {
 		in := bufio.NewReader(conn)

@@ -67,7 +67,7 @@ func scanStreams(records, goroutines int) [][]kvs.Op {
 
 const valueSize = 128
 
-// Key is the key of a record.
+// Key returns the key of a record.
 func Key(id int) []byte { return fmt.Appendf(nil, "user%d", id) }
 
 // Load stores all records in e.

@@ -15,7 +15,7 @@ const (
 	chunkWords = 32 << 10 / 8
 )
 
-// chunkOf is the number of blocks of class in a chunk.
+// chunkOf returns the number of blocks of class in a chunk.
 func chunkOf(class int) int { return max(1, chunkWords/wordsOf(class)) }
 
 // arena is memory in blocks of size classes. It grows by regions, and a block

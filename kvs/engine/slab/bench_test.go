@@ -70,7 +70,7 @@ func load(b *testing.B, records int) {
 	b.StartTimer()
 }
 
-// threadTime is how long this thread has been on a processor, the system's work
+// threadTime returns how long this thread has been on a processor, the system's work
 // for it included.
 func threadTime(b *testing.B) time.Duration {
 	b.Helper()
@@ -81,7 +81,7 @@ func threadTime(b *testing.B) time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// resident is the process's resident memory in bytes, from
+// resident returns the process's resident memory in bytes, from
 // https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html.
 func resident(b *testing.B) int {
 	b.Helper()

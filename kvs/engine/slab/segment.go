@@ -50,7 +50,7 @@ func blockOf(slot uint64) block { return block(slot & (1<<blockBits - 1)) }
 // and so a record with an empty key, which no operation has.
 const deleted = block(1 << placeBits)
 
-// home is the slot where the search for a hash begins. It depends on other bits
+// home returns the slot where the search for a hash begins. It depends on other bits
 // of it than slotOf, and than the index, which takes the highest.
 func home(hash uint64) uint32 { return uint32(hash & 0xffffffff * segmentSlots >> 32) }
 

@@ -66,7 +66,7 @@ func New(records uint64) (*Engine, error) {
 	return e, nil
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (e *Engine) Len() int { return int(e.length.Load()) }
 
 // Apply executes ops in order; see kvs.Engine.

@@ -74,7 +74,7 @@ func get(t testing.TB, e *Engine, key int) ([]byte, bool) {
 	return r.Value, r.Found
 }
 
-// used is the arena's memory in bytes that was ever handed out.
+// used returns the arena's memory in bytes that was ever handed out.
 func (e *Engine) used() int {
 	e.arena.mu.Lock()
 	defer e.arena.mu.Unlock()

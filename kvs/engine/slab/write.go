@@ -52,7 +52,7 @@ func (e *Engine) store(p *participant, hash uint64, key []byte, b block) block {
 	}
 }
 
-// exchange is store in one segment. It reports false if that is dead, or full
+// exchange returns store in one segment. It reports false if that is dead, or full
 // and the key new.
 func (e *Engine) exchange(s *segment, hash uint64, key []byte, b block) (old block, ok bool) {
 	s.mu.Lock() // unlocked by hand: a deferred call is not inlined

@@ -35,7 +35,7 @@ type Server struct {
 	errors []string // of connections that ended badly; guarded by mu
 }
 
-// Options are a server's in these tests.
+// Options returns a server's in these tests.
 func Options() wire.Options {
 	return wire.Options{Hello: wire.Hello{Node: "node0", Codec: "binary"}}
 }
