@@ -25,7 +25,7 @@ import (
 func recorded(t *testing.T, args ...string) string {
 	t.Helper()
 	out := t.TempDir()
-	args = append([]string{"--out", out, "--client-args", "-records 2000 -workers 4 -rate 20k -warmup 1 -secs 1"}, args...)
+	args = append([]string{"--out", out, "--client-args", "-records 2000 -workers 4 -rate 20k -warmup 1 -secs 3"}, args...)
 	if text, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("kvscluster %q: %v\n%s", args, err, text)
 	}

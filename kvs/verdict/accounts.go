@@ -64,7 +64,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 		{s.Edges == nil || s.Edges.SlotS <= 0 || len(s.Edges.First) != metrics.EdgeSlots || len(s.Edges.Last) != metrics.EdgeSlots, "when in its window its replies came"},
 		{len(s.Peers) != run.Count(metrics.Server), fmt.Sprintf("its calls to each of %d servers", run.Count(metrics.Server))},
 		{s.Saturation == nil, "the processor time that it used"},
-		{s.Bytes.Sent == 0 || s.Bytes.Received == 0 || s.BytesInWindow.Sent == 0 || s.BytesInWindow.Received == 0, "the bytes that it sent and received"},
+		{s.Bytes.Sent == 0 || s.Bytes.Received == 0 || s.InWindow.Ops() > 0 && (s.BytesInWindow.Sent == 0 || s.BytesInWindow.Received == 0), "the bytes that it sent and received"},
 		{s.WindowStart.IsZero(), "when its window began"},
 		{s.Total.Hits > 0 && v.Checked+v.AnyKey+v.Unchecked == 0, "the values that it checked"},
 		{h == nil || h.Start.IsZero() || h.LengthS <= 0, "its seconds in the window, as the launcher hears them"},

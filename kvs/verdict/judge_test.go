@@ -76,7 +76,7 @@ func TestJudge(t *testing.T) {
 		{"nothing checked", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 16} }, "INVALID(-linearizable recorded no operation, c0)"},
 		{"linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 9} }, "VALID"},
 		{"no window", func(s []*metrics.Summary) { s[2].WindowLengthS = 0 }, "INVALID(the client counted 110 operations in a window of 0 s, which is no rate, c0)"},
-		{"no operations", func(s []*metrics.Summary) { s[3].InWindow = metrics.Counts{} }, "INVALID(the client counted 0 operations in a window of 100 s, which is no rate, c1)"},
+		{"no operations", func(s []*metrics.Summary) { s[3].InWindow, s[3].BytesInWindow = metrics.Counts{}, metrics.Bytes{} }, "INVALID(the client counted 0 operations in a window of 100 s, which is no rate, c1)"},
 		{"overlap too small", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(6 * time.Second) }, "INVALID(the clients' windows share 94.0 %"},
 		{"overlap just enough", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(5 * time.Second) }, "VALID"},
 		{"no overlap", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(time.Hour) }, "INVALID(the clients' windows share 0.0 %"},
