@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -208,12 +209,11 @@ func renew(t *testing.T, dir string) {
 	below, _ := filepath.Glob(filepath.Join(dir, "trial-*"))
 	for _, dir := range append(below, dir) {
 		m, err := manifest.Of(dir)
-		if err == nil {
-			var text []byte
-			text, err = json.Marshal(m)
-			err = os.WriteFile(filepath.Join(dir, metrics.ManifestFile), text, 0o644)
+		text, unwritable := json.Marshal(m)
+		if err := errors.Join(err, unwritable); err != nil {
+			t.Fatal(err)
 		}
-		if err != nil {
+		if err := os.WriteFile(filepath.Join(dir, metrics.ManifestFile), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
