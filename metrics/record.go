@@ -30,6 +30,9 @@ const (
 	Client Role = "client"
 )
 
+// Rival returns the role of the programs of extra/rivals, by which a plan keeps their digests.
+func (r Role) Rival() Role { return "rivals " + r }
+
 // Phase is a stretch of a trial. Only what happens in the window is a result.
 type Phase string
 

@@ -223,7 +223,7 @@ func (a *artifact) sums(shown *folder.Run) (text string) {
 	for _, role := range []metrics.Role{metrics.Client, metrics.Server} {
 		sum := a.plan.Programs[role]
 		if config := shown.Config(role); config != nil {
-			sum = cmp.Or(sum, config.Binary)
+			sum = cmp.Or(config.Binary, sum)
 		}
 		if sum != "" {
 			text += fmt.Sprintf("%s  kvs%s\n", sum, role)

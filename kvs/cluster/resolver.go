@@ -34,6 +34,7 @@ type configuration struct {
 	commit   string                            // of the programs
 	changed  []string                          // files of the checkout that differ from commit
 	server   string                            // commit of the servers' program, where it is another one
+	rivals   bool                              // the programs are those of extra/rivals
 }
 
 // warning says who can use a store that is open; "" where only this machine's processes can.
@@ -264,7 +265,7 @@ func (r *resolver) buildRivals(ctx context.Context, at *configuration, rival str
 				rivals[role] = path
 			}
 		}
-		at.programs = rivals
+		at.programs, at.rivals = rivals, true
 		at.settings, err = at.programs.Check(ctx, at.plan)
 	}
 	return err

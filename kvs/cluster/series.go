@@ -54,7 +54,7 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	case cfg.Preflight: // the largest plan has the most machines
 		return s.launcher.preflight(ctx, slices.MaxFunc(known, func(a, b configuration) int { return len(a.plan.Places) - len(b.plan.Places) }))
 	}
-	if s.plan.Programs, err = s.launcher.Programs.Sums(); err != nil {
+	if s.plan.Programs, err = s.programs(known); err != nil {
 		return err
 	}
 	done, lock, err := s.open()
@@ -139,6 +139,23 @@ func (s *series) resolveAll(ctx context.Context) (known []configuration, err err
 		known = append(known, at)
 	}
 	return known, nil
+}
+
+// programs returns the programs of the checkout, with those of extra/rivals that a known spec
+// runs.
+func (s *series) programs(known []configuration) (map[metrics.Role]string, error) {
+	sums, err := s.launcher.Programs.Sums()
+	for _, at := range known {
+		if !at.rivals || err != nil {
+			continue
+		}
+		var own map[metrics.Role]string
+		own, err = at.programs.Sums()
+		for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+			sums[role.Rival()] = own[role]
+		}
+	}
+	return sums, err
 }
 
 // dryRun prints the order of the trials and the plan of each spec.

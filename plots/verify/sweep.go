@@ -161,9 +161,11 @@ func stated(plan metrics.Sweep, p experiment.PlannedTrial, run metrics.Run) (lin
 	if len(plan.Variants) == 0 && plan.Class == nil && plan.Study == nil {
 		want.GitCommit, want.Lab = plan.GitCommit, plan.Lab
 		for i, node := range want.Nodes {
-			if sum := plan.Programs[node.Role]; sum != "" && node.Config != nil {
+			if node.Config != nil {
 				config := *node.Config
-				config.Binary = sum
+				if config.Binary != plan.Programs[node.Role.Rival()] {
+					config.Binary = plan.Programs[node.Role]
+				}
 				want.Nodes = slices.Clone(want.Nodes)
 				want.Nodes[i].Config = &config
 			}
