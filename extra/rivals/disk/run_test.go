@@ -47,6 +47,16 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A sweep over an engine of the checkout and one of extra/rivals is verified as recorded.
+func TestSweepIsAsRecorded(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := t.TempDir()
+	launch(t, "./run-cluster.sh --local --sweep engine=slab,pebble --trials 1 --records 5000 --workers 4 --batch 64 --warmup 0.5 --secs 1 --no-ceiling --out "+dir)
+	if said := launch(t, "bin/kvsplot verify "+filepath.Join(dir, "latest")); strings.Count(said, ": VALID, as recorded\n") != 3 {
+		t.Errorf("verify:\n%s", said)
+	}
+}
+
 // The programs accept every command that the page of these engines shows.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/durability.md")
