@@ -86,10 +86,6 @@ func fakeLauncher(root string, stdout, stderr io.Writer) *Launcher {
 	return l
 }
 
-// launcherVariable is the environment variable that makes the test binary a launcher. Its
-// value is the checkout.
-const launcherVariable = "FAKE_LAUNCHER"
-
 // run runs 2 servers and 2 clients with faults for each.
 func (tr *testRun) run(ctx context.Context, faults ...string) error {
 	words := "-fake-clients node2,node3 " + strings.Join(faults, " ")
@@ -318,55 +314,5 @@ func TestPanicIsKept(t *testing.T) {
 	said := tr.stderr.String()
 	if !strings.Contains(said, "panic: this is the fake node's panic") || !strings.Contains(said, "kvsclient-node2.log\n") || strings.Contains(said, "goroutine ") {
 		t.Errorf("standard error has no panic, does not name the file or has stacks:\n%s", said)
-	}
-}
-
-// A program that is not there is named before a run begins.
-func TestMissingProgram(t *testing.T) {
-	tr := newTrial(t)
-	tr.Programs[metrics.Client] = "/nonexistent/kvsclient"
-	if err := tr.run(context.Background()); ExitStatus(err) == 0 || !strings.Contains(err.Error(), "/nonexistent/kvsclient") {
-		t.Errorf("error %v", err)
-	}
-	if left, err := os.ReadDir(tr.out); err == nil && len(left) > 0 {
-		t.Errorf("a run that never began left %v", left)
-	}
-}
-
-func TestUnwritableFolder(t *testing.T) {
-	tr := newTrial(t)
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	tr.out = filepath.Join(file, "logs")
-	err := tr.run(context.Background())
-	if ExitStatus(err) != 2 || !strings.HasPrefix(err.Error(), "--out: ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("error %q, exit status %d", err, ExitStatus(err))
-	}
-}
-
-func TestBadUsage(t *testing.T) {
-	for _, args := range [][]string{{"0"}, {"--trails", "5"}, {"1", "1", "", "", "more"}, {"--hosts", "/nonexistent"}} {
-		tr := newTrial(t)
-		err := tr.Run(context.Background(), args)
-		if ExitStatus(err) != 2 || strings.Contains(err.Error(), "\n") {
-			t.Errorf("Run(%q) = %v, exit status %d; want one line and 2", args, err, ExitStatus(err))
-		}
-	}
-}
-
-func TestDryRunStartsNothing(t *testing.T) {
-	tr := newTrial(t)
-	if err := tr.Run(context.Background(), []string{"--dry-run", "1", "2", "--out", tr.out, "--client-args", "-theta '0 5'"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"node0: server at 127.0.0.1:0", "node2: client", "-client 1 -clients 2 -theta '0 5'"} {
-		if !strings.Contains(tr.stdout.String(), want) {
-			t.Errorf("plan has no %q:\n%s", want, tr.stdout.String())
-		}
-	}
-	if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
-		t.Errorf("%s was made", entries[0].Name())
 	}
 }

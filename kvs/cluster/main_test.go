@@ -1,21 +1,25 @@
 package cluster
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
 	"testing"
 
 	"kvlab/internal/fakenode"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain makes the fake nodes' program, or is a launcher's process.
+// TestMain makes the fake nodes' program, or is the launcher of a script.
 func TestMain(m *testing.M) {
-	if root := os.Getenv(launcherVariable); root != "" {
-		l := fakeLauncher(root, os.Stdout, os.Stderr)
-		os.Exit(ExitStatus(l.Run(context.Background(), os.Args[1:])))
-	}
+	testscript.Main(overFakes{m}, map[string]func(){"run-cluster.sh": launch})
+}
+
+// overFakes runs the tests with the fake nodes' program.
+type overFakes struct{ *testing.M }
+
+func (tests overFakes) Run() int {
 	// A launcher built with -race would stay for a second when it is done.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	// Most parallel tests wait for nodes, also on a machine of few processors.
@@ -24,12 +28,11 @@ func TestMain(m *testing.M) {
 	program, remove, err := fakenode.Build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
+	defer remove()
 	os.Setenv(programVariable, program)
-	status := m.Run()
-	remove()
-	os.Exit(status)
+	return tests.M.Run()
 }
 
 // programVariable is the environment variable with the path of the fake nodes' program.

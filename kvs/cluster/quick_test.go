@@ -1,14 +1,9 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
-	"runtime"
 	"strings"
 	"testing"
-
-	"kvlab/kvs/cluster/plan"
-	"kvlab/metrics/build"
 )
 
 // A quick run says so, and its name ends the folder's.
@@ -24,15 +19,5 @@ func TestQuickRun(t *testing.T) {
 	}
 	if args := strings.Join(run.Nodes[3].Config.Args, " "); !strings.HasSuffix(args, " -secs=5 -warmup=1 -records=100000 -batch 9") {
 		t.Errorf("a client's arguments are %q", args)
-	}
-}
-
-func TestVersion(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	launcher := New(t.TempDir(), "", &out, &out)
-	launcher.Programs = plan.Programs{} // it asks no program
-	if err := launcher.Run(context.Background(), []string{"--version"}); err != nil || !strings.HasPrefix(out.String(), "kvscluster "+build.Version+" (") || !strings.HasSuffix(out.String(), ") "+runtime.Version()+"\n") {
-		t.Errorf("%v, output %q", err, out.String())
 	}
 }

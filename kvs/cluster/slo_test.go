@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -121,15 +120,6 @@ func TestSearchSLOEnds(t *testing.T) {
 		err := tr.Run(context.Background(), []string{"1", "2", "--slo", "p99.99=5ms", "--out", tr.out, fault})
 		if ExitStatus(err) != exitInvalid || !regexp.MustCompile(verdict).MatchString(tr.stdout.String()) {
 			t.Errorf("%s: error %v, output:\n%s", fault, err, tr.stdout.String())
-		}
-	}
-}
-
-// A word after --curve is its own if it is no number of servers.
-func TestCurveWords(t *testing.T) {
-	for _, args := range []string{"--curve=2", "--curve 100k,200k 2 2", "--curve 2 2", "--curve --slo p95<5ms --trials 6"} {
-		if _, err := parse(strings.Fields(args), nil, io.Discard); err != nil {
-			t.Errorf("%s: %v", args, err)
 		}
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/perf/benchfmt"
 	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 	"kvlab/plots"
+
+	"golang.org/x/perf/benchfmt"
 )
 
 // many runs several trials over a fake server and a fake client, which both have these
@@ -254,23 +255,5 @@ func (tr *testRun) checkResumeRefusals(t *testing.T, dir string) {
 	defer lock.Release()
 	if err := tr.Run(context.Background(), []string{"--resume", dir}); ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), "another run-cluster.sh works there") {
 		t.Errorf("a folder in use: error %v", err)
-	}
-}
-
-func TestSweepDryRun(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	err := tr.Run(context.Background(), []string{"--dry-run", "--out", tr.out, "--sweep", "servers=1,2", "--sweep", "batch=8", "--trials", "2", "--seed", "3"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := tr.stdout.String()
-	for _, want := range []string{"2 trials of each of 2 points, 4 in all, ordered by --seed 3\n", "trial 4  servers=", "\n== servers=2 batch=8\n2 servers, 1 client\n", "-client 0 -clients 1 -batch=8\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("plan has no %q:\n%s", want, out)
-		}
-	}
-	if entries, _ := os.ReadDir(tr.out); len(entries) > 0 {
-		t.Errorf("%s was made", entries[0].Name())
 	}
 }

@@ -100,23 +100,6 @@ func TestSharedNodes(t *testing.T) {
 	}
 }
 
-func TestTopologyErrors(t *testing.T) {
-	for args, want := range map[string]string{
-		"--servers-per-node 0":   `invalid value "0" for flag -servers-per-node: must be a positive whole number`,
-		"--clients-per-node -1":  `invalid value "-1" for flag -clients-per-node: must be a positive whole number`,
-		"--server-cores 3-1":     `invalid value "3-1" for flag -server-cores: the range 3-1 runs backwards`,
-		"--client-cores 1,,2":    `invalid value "1,,2" for flag -client-cores: want processors as in 0-3,8, not ""`,
-		"--client-cores all":     `invalid value "all" for flag -client-cores: want processors as in 0-3,8, not "all"`,
-		"--server-cores=":        `invalid value "" for flag -server-cores: want processors`,
-		"--server-cores 0,0-1":   `invalid value "0,0-1" for flag -server-cores: a processor is listed twice`,
-		"--server-cores 0-99999": `invalid value "0-99999" for flag -server-cores: processor 99999: there are at most 1024`,
-	} {
-		if _, err := parse(strings.Fields(args), nil, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", args, err, want)
-		}
-	}
-}
-
 // A symmetric run is a separate class in run.json and in summary.txt.
 func TestSymmetricRun(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,37 +16,6 @@ import (
 	"kvlab/plots"
 	"kvlab/plots/compare"
 )
-
-// A variant has what both have, and its own settings, which win.
-func TestVariantApplies(t *testing.T) {
-	cfg, err := parse([]string{
-		"--ab", `2 3 --server-args "-engine slab" --client-args="-batch 7" --secs 4 --client-cores 1`, "", "--secs", "2",
-		"--client-args", "-batch 9 -theta 0.5", "--trials", "3",
-	}, nil, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, _, err := applyVariant(cfg.Trials.Variants[0].Args, cfg.Spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, _, err := applyVariant(cfg.Trials.Variants[1].Args, cfg.Spec, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := strings.Join(a.ClientArgs, " "), "-batch 9 -theta 0.5 -batch 7"; got != want {
-		t.Errorf("client arguments of A are %q, want %q", got, want)
-	}
-	if a.Servers != 2 || a.Clients != 3 || a.Secs != 4 || a.ClientCores != "1" || strings.Join(a.ServerArgs, " ") != "-engine slab" {
-		t.Errorf("A is %+v", a)
-	}
-	if b.Servers != 0 || b.Secs != 2 || b.ClientCores != "" || len(b.ServerArgs) != 0 || strings.Join(b.ClientArgs, " ") != "-batch 9 -theta 0.5" {
-		t.Errorf("B is %+v", b)
-	}
-	if cfg.Trials.Trials != 3 || cfg.planner == nil {
-		t.Errorf("trials %+v", cfg.Trials)
-	}
-}
 
 // compared runs --ab over a fake server and a fake client.
 func (tr *testRun) compared(ctx context.Context, args ...string) error {
