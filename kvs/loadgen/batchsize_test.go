@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"kvlab/internal/kvstest"
 )
 
 func TestBatchingSteps(t *testing.T) {
@@ -98,13 +100,6 @@ func (q *queue) settles(t *testing.T, from string, random *rand.Rand) {
 	}
 }
 
-// newRandom prints its seed, so that a failure can be repeated.
-func newRandom(t *testing.T) *rand.Rand {
-	const seed = 20261121
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
 // Batches settle where the latency meets the target, from below and from above,
 // and follow a server that becomes slower or faster.
 func TestBatchingSettles(t *testing.T) {
@@ -123,7 +118,7 @@ func TestBatchingSettles(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			random := newRandom(t)
+			random := kvstest.NewRandom(t)
 			q := &queue{batchSize: batchSize{target: test.target, most: largestBatch}, a: test.a, b: test.b, sizes: make([]float64, test.workers)}
 			for from, size := range map[string]float64{"from below": 1, "from above": largestBatch} {
 				for i := range q.sizes {
@@ -142,12 +137,12 @@ func TestBatchingSettles(t *testing.T) {
 // Workers that begin with unequal batches converge to equal ones.
 func TestBatchingIsFair(t *testing.T) {
 	q := &queue{batchSize: batchSize{target: time.Millisecond, most: largestBatch}, a: time.Microsecond, b: time.Microsecond, sizes: []float64{1, 10, 100, 400}}
-	q.settles(t, "from unequal batches", newRandom(t))
+	q.settles(t, "from unequal batches", kvstest.NewRandom(t))
 }
 
 // With noise the target applies to the tail: few calls exceed it.
 func TestBatchingMeetsTail(t *testing.T) {
-	random := newRandom(t)
+	random := kvstest.NewRandom(t)
 	noise := func() float64 { return 0.5 + 0.5*random.ExpFloat64() }
 	q := &queue{batchSize: batchSize{target: time.Millisecond, most: largestBatch}, a: 2 * time.Microsecond, b: 200 * time.Nanosecond, sizes: make([]float64, 64)}
 	for range 2000 {

@@ -1,15 +1,12 @@
 package loadgen
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
 	"testing"
 	"time"
 
-	"kvlab/kvs/engine"
-	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/metrics/stats"
 	"kvlab/workload"
@@ -110,59 +107,4 @@ func benchWorker(tb testing.TB, c Config) *worker {
 		tb.Fatal(err)
 	}
 	return newWorker(c, 0, plan, c.keyTable(plan), c.ValueSize.Values(c.Workload.Seed), router, new(latency.Recorder))
-}
-
-// BenchmarkJointCheck measures the processor time of an operation of two clients and
-// their server with -linearizable, including the launcher's part, as a multiple of the
-// time without it. Windows of 4 s, with -short of 0.5 s, with and without it alternate.
-func BenchmarkJointCheck(b *testing.B) {
-	c := DefaultConfig()
-	c.Workload.Records, c.WarmUp, c.Window = 100_000, 0, 4*time.Second
-	if testing.Short() {
-		c.Window = time.Second / 2
-	}
-	var kinds [2]*ensemble // without, and with
-	for i := range kinds {
-		slab, err := engine.Open("slab", engine.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		s := newStore(b, "server0", c.Codec, slab)
-		c.Linearizable = i == 1
-		kinds[i] = newEnsemble(b, c, s.addr, s.addr)
-		kinds[i].plan = metrics.SlicePlan{Every: c.Window / 2, Count: 60, Ops: 4096}
-	}
-	var ratios []float64
-	for b.Loop() {
-		var cost [2]float64
-		first := len(ratios) % 2 // in turn
-		for _, i := range []int{first, 1 - first} {
-			cost[i] = kinds[i].cost(b)
-		}
-		ratios = append(ratios, cost[1]/cost[0])
-	}
-	b.ReportMetric(stats.Median(ratios), "x-processor-time")
-	b.Logf("%.3f", ratios)
-}
-
-// cost measures once, and returns this process's processor time for each
-// operation.
-func (e *ensemble) cost(b *testing.B) float64 {
-	ops, before := e.ops(), processorTime(b)
-	if errs := e.measure(b); errors.Join(errs...) != nil {
-		b.Fatal(errs)
-	}
-	if found, _ := e.verify(); found.Illegal+found.Unknown > 0 {
-		b.Fatal(found.Text(), found.First)
-	}
-	return float64(processorTime(b)-before) / float64(e.ops()-ops)
-}
-
-// ops returns the operations of all clients so far.
-func (e *ensemble) ops() uint64 {
-	n := uint64(0)
-	for _, g := range e.clients {
-		n += g.Counts().Ops()
-	}
-	return n
 }

@@ -12,31 +12,23 @@ import (
 	"kvlab/metrics"
 )
 
-// pausedRun runs an open or a closed loop whose server pauses from a moment on, which counts
+// pausedSummary runs an open or a closed loop whose server pauses from a moment on, which counts
 // from the opening of the window.
-func pausedRun(t *testing.T, c Config, after, pause time.Duration) *Generator {
+func pausedSummary(t *testing.T, c Config, after, pause time.Duration) metrics.Summary {
 	t.Helper()
-	p := &pausing{Engine: engine.NewMutex(), pause: pause}
+	p := &paused{Engine: engine.NewMutex()}
 	c.Hosts = []string{newStore(t, "server0", "binary", p).addr}
 	g := connected(t, c)
 	if err := g.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	g.Begins = time.Now()
-	p.mu.Lock()
-	p.from = g.Begins.Add(c.WarmUp + after)
-	p.mu.Unlock()
+	from := g.Begins.Add(c.WarmUp + after)
+	p.pause(from, from.Add(pause))
 	nothing := func(metrics.Phase) error { return nil }
 	if err := within(t, "Measure", func() error { return g.Measure(context.Background(), nothing) }); err != nil {
 		t.Fatal(err)
 	}
-	return g
-}
-
-// pausedSummary returns the summary of such a run.
-func pausedSummary(t *testing.T, c Config, after, pause time.Duration) metrics.Summary {
-	t.Helper()
-	g := pausedRun(t, c, after, pause)
 	if _, err := g.Latency().Collect(0, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +135,7 @@ func TestCallsThatEndInTheDrain(t *testing.T) {
 }
 
 // Every operation of an open loop that is due in the window has its latency, from the
-// moment that the seed says, across both ends of the window.
+// moment that the seed says, across both ends of the window and through a pause.
 func TestOpenLoopForgetsNothing(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -155,7 +147,8 @@ func TestOpenLoopForgetsNothing(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			const pause = 400 * time.Millisecond
-			s := pausedSummary(t, open(2000), test.after, pause)
+			c := open(2000)
+			s := pausedSummary(t, c, test.after, pause)
 			op, tally := s.Latency[metrics.OpLatency], s.Peers[0].Latency
 			var sums metrics.Rounds
 			arrivals := uint64(0)
@@ -171,9 +164,11 @@ func TestOpenLoopForgetsNothing(t *testing.T) {
 			if want := 1e6 * s.Stamps[metrics.OpLatency].SumS / float64(sums.Ops); math.Abs(op.Mean-want) > want*0.002+1.5 {
 				t.Errorf("mean latency %v us, the sums give %v", op.Mean, want)
 			}
-			// At the opening the pause begins 100 ms before the window.
-			if least := float64((pause - 120*time.Millisecond).Microseconds()); op.Max < least {
-				t.Errorf("maximum %v us, want at least %v", op.Max, least)
+			// Each operation that is due in the pause waits for its end.
+			longest := (test.after + pause - max(0, test.after)).Seconds()
+			shortest := max(0, test.after+pause-c.Window).Seconds()
+			if least := 0.8 * c.Rate.OpsPerS * (longest*longest - shortest*shortest) / 2; s.Stamps[metrics.OpLatency].SumS < least {
+				t.Errorf("all operations together took %v s, want at least %v", s.Stamps[metrics.OpLatency].SumS, least)
 			}
 		})
 	}

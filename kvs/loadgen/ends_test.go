@@ -13,7 +13,7 @@ import (
 	"kvlab/metrics"
 )
 
-// goroutines waits until at most as many goroutines as before are left.
+// checkGoroutines waits until at most as many goroutines as before are left.
 func checkGoroutines(t *testing.T, before int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
@@ -28,37 +28,35 @@ func checkGoroutines(t *testing.T, before int) {
 // no goroutine.
 func TestMeasureEndsEarly(t *testing.T) {
 	why := errors.New("enough")
+	cancelled := func(cancel context.CancelCauseFunc, _ *store, _ *process) error { cancel(why); return nil }
+	cut := func(_ context.CancelCauseFunc, server *store, _ *process) error { server.Cut(); return nil }
 	tests := []struct {
-		name string
-		stop func(cancel context.CancelCauseFunc, servers []*store, phase metrics.Phase) error
-		want string
+		name   string
+		change func(c *Config)
+		stop   func(cancel context.CancelCauseFunc, server *store, e *process) error // as the window opens
+		want   string
 	}{
-		{"by its context", func(cancel context.CancelCauseFunc, _ []*store, phase metrics.Phase) error {
-			if phase == metrics.Window {
-				cancel(why)
-			}
+		{"by its context", func(*Config) {}, cancelled, "enough"},
+		{"by its context, long before the next operation", func(c *Config) { c.Rate.OpsPerS, c.WarmUp, c.InFlight = 0.001, 0, 1 }, cancelled, "enough"},
+		{"by its context, beside a server that hangs", func(*Config) {}, func(cancel context.CancelCauseFunc, _ *store, e *process) error {
+			e.setLimit(1)
+			go func() { <-e.full; cancel(why) }()
 			return nil
 		}, "enough"},
-		{"by whoever is told of the phase", func(_ context.CancelCauseFunc, _ []*store, phase metrics.Phase) error {
-			if phase == metrics.Window {
-				return why
-			}
-			return nil
-		}, "enter window: enough"},
-		{"by a server that goes", func(_ context.CancelCauseFunc, servers []*store, phase metrics.Phase) error {
-			if phase == metrics.Window {
-				servers[1].Cut()
-			}
-			return nil
-		}, "to server server1: "},
+		{"by an error of the phase's hearer", func(*Config) {}, func(context.CancelCauseFunc, *store, *process) error { return why }, "enter window: enough"},
+		{"by a server that goes", func(*Config) {}, cut, "to server server1: "},
+		{"by a shared connection that goes", func(c *Config) { c.Connections = 2 }, cut, "to server server1: "},
 	}
 	for _, codec := range wire.Codecs {
 		for _, test := range tests {
 			t.Run(test.name+" over "+codec, func(t *testing.T) {
-				servers, hosts := newStores(t, 3, codec)
+				e := newProcess(engine.NewMutex(), nil)
+				_, hosts := newStores(t, 1, codec)
+				server := newStore(t, "server1", codec, e)
 				before := runtime.NumGoroutine()
 				c := small()
-				c.Workers, c.InFlight, c.Hosts, c.Codec, c.Window = 8, 3, hosts, codec, time.Hour
+				c.Workers, c.InFlight, c.Hosts, c.Codec, c.Window = 8, 3, append(hosts, server.addr), codec, time.Hour
+				test.change(&c)
 				g := connected(t, c)
 				if err := g.Load(context.Background()); err != nil {
 					t.Fatal(err)
@@ -66,8 +64,14 @@ func TestMeasureEndsEarly(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(context.Background())
 				defer cancel(nil)
 				err := within(t, "Measure", func() error {
-					return g.Measure(ctx, func(p metrics.Phase) error { return test.stop(cancel, servers, p) })
+					return g.Measure(ctx, func(p metrics.Phase) error {
+						if p != metrics.Window {
+							return nil
+						}
+						return test.stop(cancel, server, e)
+					})
 				})
+				close(e.dead)
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("error %v, want %q", err, test.want)
 				}

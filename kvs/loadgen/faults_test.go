@@ -3,29 +3,20 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"kvlab/internal/faultproxy"
 	"kvlab/kvs/engine"
+	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/workload"
 	"kvlab/workload/size"
 )
-
-// behindProxy is a server that clients reach through a proxy with faults.
-type behindProxy struct {
-	*store
-	proxy *faultproxy.Proxy
-}
-
-func newBehindProxy(t *testing.T, name, codec string, faults ...faultproxy.Fault) behindProxy {
-	t.Helper()
-	s := newStore(t, name, codec, engine.NewMutex())
-	return behindProxy{s, faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return faults })}
-}
 
 // brief returns a run of some ten milliseconds with one connection.
 func brief() Config {
@@ -70,66 +61,126 @@ func noticed(t *testing.T, s *store, client string, summary metrics.Summary, err
 	return ""
 }
 
-// Each kind of fault, in the handshake, in the load and after it, ends the run with an
-// error that names the server, unless the fault is only a delay.
-func TestFaultMatrix(t *testing.T) {
-	const inHandshake, inLoad, later = 40, 20_000, 150_000
-	const ms = time.Millisecond
-	type fault = faultproxy.Fault
-	tests := []struct {
-		fault fault
-		want  string // what the error has, one of; "" for a run that is fine
-	}{
-		{fault{Kind: faultproxy.Delay, Delay: ms, Jitter: ms}, ""},
-		{fault{Kind: faultproxy.Throttle, Rate: 2_000_000}, ""},
-		{fault{Kind: faultproxy.Cut}, "connection reset|closed|EOF|broken pipe"},
-		{fault{Kind: faultproxy.Truncate}, "EOF|closed|shut down|broken pipe"},
-		{fault{Kind: faultproxy.Duplicate, Len: 77}, "frame|EOF|closed|shut down|reset|handshake|broken pipe|invalid character|unknown protocol"},
-		{fault{Kind: faultproxy.Flip, Bit: 6}, "frame|EOF|closed|shut down|reset|handshake|broken pipe|invalid character|unknown protocol"},
+// regions are the bytes between which a fault strikes: in the handshake, in the load of
+// brief, and later. A fault strikes at a byte whose magnitude is uniform.
+var regions = []float64{1, 200, 20_000, 200_000}
+
+// TestFaults strikes each kind of fault, in both directions, in each region. A run with a
+// delay is valid, every other fault is noticed, and a broken connection is an error that names
+// the server. A flipped bit is noticed with -crc and, in a reply, also with -verify full alone.
+// KVLAB_LONG=1 strikes each 20 times with each of the servers' execution models, instead of
+// once with one of them, and logs how soon the runs ended.
+func TestFaults(t *testing.T) {
+	t.Parallel() // it mostly waits
+	times, seed := 1, uint64(20261122)
+	if long() {
+		times, seed = 20*len(models), uint64(time.Now().UnixNano())
 	}
-	for _, test := range tests {
-		for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
-			for _, at := range []int64{inHandshake, inLoad, later} {
-				f := test.fault
-				f.Way, f.At = way, at
-				t.Run(f.String(), func(t *testing.T) {
-					s, c, summary, err := through(t, f, test.want == "")
-					found := noticed(t, s.store, c.Node, summary, err)
-					if test.want == "" {
-						if found != "" {
-							t.Errorf("%s, want a run that is fine", found)
-						}
-						return
-					}
-					if !strings.HasPrefix(found, "error: ") || !containsOne(found, test.want) {
-						t.Errorf("%q, want an error with %s", found, test.want)
-					}
-					if !strings.Contains(found, "server0") && !strings.Contains(found, s.proxy.Addr()) {
-						t.Errorf("%q does not name the server", found)
-					}
-				})
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	strike := func(kind faultproxy.Kind, way faultproxy.Way, crc bool) {
+		first, rng := random.IntN(len(models)), rand.New(rand.NewPCG(random.Uint64(), 0))
+		t.Run(fmt.Sprintf("%v %v, -crc=%t", kind, way, crc), func(t *testing.T) {
+			t.Parallel()
+			slowest := time.Duration(0)
+			for i := range times * (len(regions) - 1) {
+				from, to := math.Log(regions[i%3]), math.Log(regions[i%3+1])
+				f := faultproxy.Fault{
+					Kind: kind, Way: way, At: int64(math.Exp(from + rng.Float64()*(to-from))),
+					Delay: time.Duration(rng.Int64N(int64(5 * time.Millisecond))), Jitter: time.Millisecond,
+					Rate: 1_000_000, Len: 1 + rng.IntN(1000), Bit: uint8(rng.IntN(8)),
+				}
+				found, took := runBehind(t, f, crc, models[(first+i)%len(models)], rng)
+				if wrong := misjudged(f, found); wrong != "" {
+					t.Errorf("%v: %q, want %s", f, found, wrong)
+				}
+				slowest = max(slowest, took)
+			}
+			t.Logf("the slowest run ended %v after the fault", slowest.Round(time.Millisecond))
+		})
+	}
+	for _, kind := range []faultproxy.Kind{
+		faultproxy.Delay, faultproxy.Throttle, faultproxy.Cut, faultproxy.Truncate, faultproxy.Duplicate, faultproxy.Flip, faultproxy.BlackHole,
+	} {
+		strike(kind, faultproxy.ToServer, true)
+		strike(kind, faultproxy.ToClient, true)
+	}
+	strike(faultproxy.Flip, faultproxy.ToClient, false)
+}
+
+// misjudged says how a run with a fault should have ended; "" if it did.
+func misjudged(f faultproxy.Fault, found string) string {
+	harmless, ends := f.Kind <= faultproxy.Throttle, f.Kind == faultproxy.Cut || f.Kind == faultproxy.Truncate || f.Kind == faultproxy.BlackHole
+	switch {
+	case harmless && found != "":
+		return "a run that is fine"
+	case !harmless && found == "":
+		return "a run that fails"
+	case ends && (!strings.HasPrefix(found, "error: ") || !strings.Contains(found, "server0") && !strings.Contains(found, "127.0.0.1:")):
+		return "an error with the server's name"
+	}
+	return ""
+}
+
+// runBehind makes a run with a fault. It returns how the fault shows, and the time from
+// the fault to the run's end.
+func runBehind(t *testing.T, f faultproxy.Fault, crc bool, model string, rng *rand.Rand) (found string, took time.Duration) {
+	t.Helper()
+	s := newStoreWith(t, "127.0.0.1:0", "server0", "binary", engine.NewSyncMap(), model)
+	c := brief()
+	if c.CRC = crc; crc {
+		c.Cached = drawCache(t, rng)
+	} else {
+		c.Verify, c.CallTimeout = 1, 10*time.Second // a length may be wrong
+	}
+	for window := 100 * time.Millisecond; ; window *= 4 {
+		proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
+		c.Hosts, c.Window = []string{proxy.Addr()}, window
+		if f.Kind == faultproxy.BlackHole {
+			c.CallTimeout = 3 * window
+		}
+		struck, done := make(chan time.Time, 1), make(chan struct{})
+		var watch sync.WaitGroup
+		watch.Go(func() { watchFor(proxy, struck, done) })
+		before := s.service.Counts()[c.Node]
+		summary, err := complete(context.Background(), c)
+		ended := time.Now()
+		close(done)
+		watch.Wait()
+		summary.Total = summary.Total.Add(before) // of runs that were over before the fault
+		if f.Kind == faultproxy.BlackHole {
+			s.Cut() // the client's end does not arrive either
+		}
+		found = noticed(t, s, c.Node, summary, err)
+		select {
+		case at := <-struck:
+			return found, ended.Sub(at)
+		default:
+			late := f.Kind == faultproxy.BlackHole && strings.Contains(found, wire.ErrTimeout.Error()) // on a busy machine, without the fault
+			if found != "" && !late || window > 30*time.Second {
+				t.Fatalf("%v did not strike: %s", f, found)
 			}
 		}
 	}
 }
 
-// through runs a client against a server behind a fault until the fault has struck. A
-// run with a harmless fault then ends.
-func through(t *testing.T, f faultproxy.Fault, harmless bool) (behindProxy, Config, metrics.Summary, error) {
-	t.Helper()
-	for window := 50 * time.Millisecond; ; window *= 4 {
-		s := newBehindProxy(t, "server0", "binary", f)
-		c := brief()
-		c.Hosts, c.CRC, c.Window = []string{s.proxy.Addr()}, true, window
-		if !harmless {
-			c.Window = patience // the fault ends it
+// watchFor returns when a fault struck, to a millisecond.
+func watchFor(proxy *faultproxy.Proxy, struck chan<- time.Time, done <-chan struct{}) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		over := false
+		select {
+		case <-done:
+			over = true
+		case <-tick.C:
 		}
-		summary, err := complete(context.Background(), c)
-		if len(s.proxy.Struck()) > 0 {
-			return s, c, summary, err
+		if len(proxy.Struck()) > 0 {
+			struck <- time.Now()
+			return
 		}
-		if window > 10*time.Second || !harmless {
-			t.Fatalf("the fault did not strike; error %v", err)
+		if over {
+			return
 		}
 	}
 }
@@ -141,80 +192,4 @@ func containsOne(text, alternatives string) bool {
 		}
 	}
 	return false
-}
-
-// A black hole reports no error: the run ends when its launcher cancels it, and leaves
-// no goroutine.
-func TestBlackHole(t *testing.T) {
-	for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
-		s := newBehindProxy(t, "server0", "binary", faultproxy.Fault{Kind: faultproxy.BlackHole, Way: way, At: 20_000})
-		c := brief()
-		c.Hosts, c.Window = []string{s.proxy.Addr()}, time.Hour
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		go func() {
-			for len(s.proxy.Struck()) == 0 && ctx.Err() == nil {
-				time.Sleep(time.Millisecond)
-			}
-			cancel()
-		}()
-		err := within(t, "the run", func() error {
-			_, err := complete(ctx, c)
-			return err
-		})
-		if err == nil || len(s.proxy.Struck()) != 1 {
-			t.Errorf("%v: error %v, struck %v", way, err, s.proxy.Struck())
-		}
-	}
-}
-
-// TestFlips flips one bit at a random byte of each of many runs. With -crc every flip
-// is noticed, with -verify full every flip in a reply. Without -crc, a flip in a request
-// is noticed if it breaks the frame, or when the changed value is read and compared; the
-// shares are logged. KVLAB_LONG=1 makes many more runs.
-func TestFlips(t *testing.T) {
-	runs, seed := 5, uint64(20261122)
-	if long() {
-		runs, seed = 500, uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", seed)
-	for _, mode := range []struct {
-		name   string
-		crc    bool
-		verify int
-		all    []bool // by way: whether every flip must be noticed
-	}{
-		{"-crc", true, 16, []bool{true, true}}, {"-verify full", false, 1, []bool{false, true}}, {"defaults", false, 16, []bool{false, false}},
-	} {
-		for _, way := range []faultproxy.Way{faultproxy.ToServer, faultproxy.ToClient} {
-			rng := rand.New(rand.NewPCG(seed, uint64(way)))
-			unnoticed, ways := 0, map[string]int{}
-			for n := 0; n < runs; {
-				f := faultproxy.Fault{Kind: faultproxy.Flip, Way: way, At: rng.Int64N(300_000), Bit: uint8(rng.IntN(8))}
-				found, struck := flipOnce(t, f, mode.crc, mode.verify)
-				if !struck {
-					continue // the run was over before
-				}
-				n++
-				if found == "" {
-					if unnoticed++; mode.all[way] {
-						t.Errorf("%s: %v is not noticed", mode.name, f)
-					}
-				}
-				kind, _, _ := strings.Cut(found, ":")
-				ways[kind]++
-			}
-			t.Logf("%s, %v: %d of %d flips not noticed; %v", mode.name, way, unnoticed, runs, ways)
-		}
-	}
-}
-
-func flipOnce(t *testing.T, f faultproxy.Fault, crc bool, verify int) (found string, struck bool) {
-	t.Helper()
-	s := newStore(t, "server0", "binary", engine.NewMutex())
-	proxy := faultproxy.Start(t, s.addr, func(int) []faultproxy.Fault { return []faultproxy.Fault{f} })
-	c := brief()
-	c.Hosts, c.CRC, c.Verify = []string{proxy.Addr()}, crc, verify
-	summary, err := complete(context.Background(), c)
-	return noticed(t, s, c.Node, summary, err), len(proxy.Struck()) > 0
 }

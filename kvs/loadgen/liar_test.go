@@ -3,12 +3,10 @@ package loadgen
 import (
 	"bytes"
 	"encoding/binary"
-	"math/rand/v2"
 	"slices"
 	"sync"
 
 	"kvlab/kvs"
-	"kvlab/kvs/engine/enginetest"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 )
@@ -46,6 +44,11 @@ func (l *liar) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	if l.after != nil {
 		results = l.after(ops, results)
 	}
+	answer(ops, results, reply)
+}
+
+// answer adds the results of operations to a reply.
+func answer(ops []kvs.Op, results []kvs.Result, reply *kvs.Reply) {
 	for i, r := range results {
 		switch {
 		case i < len(ops) && ops[i].Kind == kvs.Delete && !r.Read:
@@ -65,6 +68,11 @@ func applied(e kvs.Engine, ops []kvs.Op) []kvs.Result {
 	var reply kvs.Reply
 	reply.Reset()
 	e.Apply(ops, &reply)
+	return taken(&reply)
+}
+
+// taken takes the results out of a reply.
+func taken(reply *kvs.Reply) []kvs.Result {
 	results := make([]kvs.Result, reply.Len())
 	cursor := reply.Results()
 	for i := range results {
@@ -90,20 +98,16 @@ func oneFound(lie func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *liar {
 	})
 }
 
-// eachFound returns a liar that changes every result that found a value. newLie makes it, with a
-// memory of its own.
-func eachFound(newLie func() func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *liar {
-	return func(e kvs.Engine) *liar {
-		lie := newLie()
-		return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
-			for i := range results {
-				if results[i].Found {
-					lie(ops[i], &results[i])
-				}
+// eachFound returns a liar that changes every result that found a value.
+func eachFound(lie func(op kvs.Op, r *kvs.Result)) func(kvs.Engine) *liar {
+	return answers(func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+		for i := range results {
+			if results[i].Found {
+				lie(ops[i], &results[i])
 			}
-			return results
-		}}
-	}
+		}
+		return results
+	})
 }
 
 // allOf returns a liar that gives all operations of a kind one result.
@@ -191,28 +195,6 @@ func swapped(ops []kvs.Op, results []kvs.Result) []kvs.Result {
 	return results
 }
 
-// anothers answers with the value of another key that was read before.
-func anothers() func(kvs.Op, *kvs.Result) {
-	kept := map[int][]byte{}
-	return func(op kvs.Op, r *kvs.Result) {
-		other := kept[len(op.Key)%2]
-		kept[len(op.Key)%2] = bytes.Clone(r.Value)
-		if other != nil {
-			r.Value = other
-		}
-	}
-}
-
-// torn answers each 20th read with the header of one value and the end of another.
-func torn() func(kvs.Op, *kvs.Result) {
-	n := 0
-	return func(_ kvs.Op, r *kvs.Result) {
-		if n++; n%20 == 0 {
-			clear(r.Value[len(r.Value)/2:])
-		}
-	}
-}
-
 // stale returns a liar with a cache that returns each value so many times. Only the writes to it
 // invalidate it, and only if they do at all.
 func stale(times int, invalidated bool) func(kvs.Engine) *liar {
@@ -260,22 +242,6 @@ func again(e kvs.Engine) *liar {
 	}, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result { return results[len(results)-len(ops):] }}
 }
 
-// aliasing returns a liar that answers with what has come to stand where a put's value stood in the
-// request's frame.
-func aliasing(e kvs.Engine) *liar {
-	values := make(map[string][]byte)
-	return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
-		for i, op := range ops {
-			if op.Kind == kvs.Put {
-				values[string(op.Key)] = op.Value
-			} else if results[i].Found {
-				results[i].Value = values[string(op.Key)]
-			}
-		}
-		return results
-	}}
-}
-
 // expiring returns a liar that forgets what was written 2000 operations ago, or its bytes.
 func expiring(forgotten kvs.Result) func(kvs.Engine) *liar {
 	return func(e kvs.Engine) *liar {
@@ -314,54 +280,21 @@ func overwriting(e kvs.Engine) *liar {
 	}}
 }
 
-// misplaced returns a liar that writes all values of a batch to its first key.
-func misplaced(e kvs.Engine) *liar {
-	return &liar{Engine: e, before: func(ops []kvs.Op) []kvs.Op {
-		given := slices.Clone(ops)
-		for i := range given {
-			if given[i].Kind == kvs.Put {
-				given[i].Key = ops[0].Key
-			}
-		}
-		return given
-	}}
-}
-
-// wrongVersions returns an engine whose versions are wrong in one way.
-func wrongVersions(wrong string) func(kvs.Engine) *liar {
-	return func(kvs.Engine) *liar {
-		return &liar{Engine: enginetest.NewVersionMutant(wrong, rand.New(rand.NewPCG(1, 0)))}
-	}
-}
-
-// pair is a pair of a scan's result.
-type pair struct{ key, value []byte }
-
-// scanned returns a liar that changes the pairs of each scan that has three.
-func scanned(lie func([]pair) []pair) func(kvs.Engine) *liar {
-	return answers(func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
+// reverting returns a liar that answers each 20th read of a key with the key's first value.
+func reverting(e kvs.Engine) *liar {
+	first, reads := make(map[string][]byte), make(map[string]int)
+	return &liar{Engine: e, after: func(ops []kvs.Op, results []kvs.Result) []kvs.Result {
 		for i := range results {
-			if !ops[i].Kind.Scans() {
+			key := string(ops[i].Key)
+			if !results[i].Found {
 				continue
 			}
-			var all []pair
-			for pairs := kvs.PairsOf(results[i].Value); pairs.More(); {
-				key, value, _ := pairs.Next()
-				all = append(all, pair{key, value})
+			if reads[key]++; reads[key] == 1 {
+				first[key] = results[i].Value
+			} else if reads[key]%20 == 0 {
+				results[i].Value = first[key]
 			}
-			if len(all) < 3 {
-				continue
-			}
-			var r kvs.Reply
-			r.Reset()
-			start := r.BeginPairs()
-			for _, p := range lie(all) {
-				r.Pair(p.key, p.value)
-			}
-			r.EndPairs(start)
-			cursor := r.Results()
-			results[i], _ = cursor.Next()
 		}
 		return results
-	})
+	}}
 }

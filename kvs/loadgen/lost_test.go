@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -143,29 +142,11 @@ func killedRun(t *testing.T, c Config, old bool) metrics.Run {
 		t.Fatal(err)
 	}
 	samples := []*service.Sample{killed.running().Sample(), other.service.Sample()}
-	record, err := g.Audit(ctx)
+	run, err := recordOf(c, g, []*service.Service{killed.running(), other.service}, []*service.Sample{nil, before}, samples,
+		&metrics.Restart{Server: "server0", Reported: reported, Unreported: metrics.Counts{Gets: 2000, Puts: 2000, ReadModifyWrites: 2000}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Latency().Collect(0, 1); err != nil {
-		t.Fatal(err)
-	}
-	summary := g.Summary()
-	run := metrics.Run{Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary,
-		Config: &metrics.Config{Flags: map[string]string{"linearizable": fmt.Sprint(c.Linearizable)}}}}}
-	for i, s := range []*service.Service{killed.running(), other.service} {
-		applied := s.Counts()[c.Node]
-		seen := server.Seen(s, nil, samples[i])
-		if i == 1 {
-			seen = server.Seen(s, before, samples[i])
-		}
-		run.Nodes = append(run.Nodes, metrics.RunNode{Name: []string{"server0", "server1"}[i], Role: metrics.Server, Summary: &metrics.Summary{
-			Total: applied, Peers: server.Peers(s), Seen: seen,
-		}})
-	}
-	run.Restart = &metrics.Restart{Server: "server0", Reported: reported, Unreported: metrics.Counts{Gets: 2000, Puts: 2000, ReadModifyWrites: 2000}}
-	accounted(&run)
-	run.Audit = verdict.JudgeAudit(run, "7", []metrics.AuditRecord{*record})
 	return run
 }
 

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/metrics"
-	"kvlab/metrics/latency"
 	"kvlab/workload"
 )
 
@@ -47,127 +45,6 @@ func tried(t *testing.T, c Config) (*Generator, error) {
 	return g, within(t, "Measure", func() error {
 		return g.Measure(context.Background(), func(metrics.Phase) error { return nil })
 	})
-}
-
-// The offered operations are exactly the arrivals', over all clients and workers, and
-// servers apply exactly the verified ones.
-func TestOpenLoopOffersItsRate(t *testing.T) {
-	t.Parallel()
-	for _, arrivals := range []string{workload.Poisson, workload.Constant} {
-		for _, auto := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s auto %t", arrivals, auto), func(t *testing.T) {
-				t.Parallel()
-				c := open(3000)
-				c.Arrivals, c.Clients, c.AutoBatch = arrivals, 2, auto
-				if auto {
-					c.TargetLatency = time.Millisecond
-				}
-				servers, clients, summaries := runOnStores(t, c, 3)
-				var offered metrics.Offered
-				for i, s := range summaries {
-					checkAgainst(t, clients[i].config.Node, s, servers, false)
-					checkDigests(t, clients[i], s)
-					offered.Add(*s.Offered)
-					if want := dueIn(clients[i].config, i); s.Offered.Ops != want {
-						t.Errorf("client %d: %d operations were due in the window, the arrivals say %d", i, s.Offered.Ops, want)
-					}
-				}
-				if offered.OpsPerS != 3000 || offered.Arrivals != arrivals {
-					t.Errorf("offered %+v, want 3,000 ops/s", offered)
-				}
-				n, want := float64(offered.Ops), 3000*clients[0].config.Window.Seconds()
-				if off := math.Abs(n - want); arrivals == workload.Constant && off > 2 || off > 5*math.Sqrt(want) {
-					t.Errorf("%v operations were due in %v, want %v", n, clients[0].config.Window, want)
-				}
-			})
-		}
-	}
-}
-
-// dueIn counts a client's arrivals in the window.
-func dueIn(c Config, client int) (n uint64) {
-	for worker := range c.Workers {
-		a := workload.NewArrivals(c.Arrivals, c.Rate.OpsPerS, c.Workload.Seed, workload.Place{Node: client, Nodes: c.Clients, Worker: worker, Workers: c.Workers})
-		var due [1]time.Duration
-		for a.Next() < c.WarmUp+c.Window {
-			a.Due(math.MaxInt64, due[:])
-			if due[0] >= c.WarmUp {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// pausing is an engine that pauses once, from a given time on.
-type pausing struct {
-	kvs.Engine
-	mu    sync.Mutex
-	from  time.Time // zero: never; guarded by mu
-	pause time.Duration
-}
-
-func (p *pausing) Apply(ops []kvs.Op, reply *kvs.Reply) {
-	p.mu.Lock()
-	if wait := time.Until(p.from.Add(p.pause)); !p.from.IsZero() && wait > 0 && wait <= p.pause {
-		time.Sleep(wait) // with the lock, so that all calls wait
-	}
-	p.mu.Unlock()
-	p.Engine.Apply(ops, reply)
-}
-
-// A pause of 200 ms in a second affects the operations that are due in it: a fifth of
-// all, with latencies from 0 to 200 ms. In a closed loop it affects few calls, which
-// only a quiet machine shows (KVLAB_LONG=1).
-func TestOpenLoopSeesAPause(t *testing.T) {
-	long := long()
-	if !long {
-		t.Parallel()
-	}
-	const pause = 200 * time.Millisecond
-	run := func(rate float64) *latency.Set {
-		c := open(rate)
-		c.Batch = 16
-		histograms, err := pausedRun(t, c, 300*time.Millisecond, pause).Latency().Collect(0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum := latency.NewSet()
-		for _, h := range histograms {
-			if h.Phase == metrics.Window {
-				if err := sum.Add(metrics.Record{Histogram: &h}); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		return sum
-	}
-	const rate = 4000
-	open := run(rate)
-	// Of the operations due in the pause, those of its first half wait over half of it.
-	if n := countAbove(open.Op, pause/2); n < rate/10*8/10 {
-		t.Errorf("open loop: %d operations took over %v, want about %d", n, pause/2, rate/10)
-	}
-	if !long {
-		return // on a busy machine other calls take as long
-	}
-	if n := countAbove(open.Call, pause/2); n > 64 {
-		t.Errorf("open loop: %d calls took over %v; those under way at the time are few", n, pause/2)
-	}
-	closed := run(0)
-	total, n := uint64(closed.Call.TotalCount()), countAbove(closed.Call, pause/2)
-	if share := float64(n) / float64(total); n == 0 || share > 0.05 {
-		t.Errorf("closed loop: %d of %d calls took over %v, want the few that were under way", n, total, pause/2)
-	}
-}
-
-func countAbove(d *latency.Distribution, limit time.Duration) (n uint64) {
-	for _, bar := range d.Distribution() {
-		if bar.From > limit.Microseconds() {
-			n += uint64(bar.Count)
-		}
-	}
-	return n
 }
 
 // A store that does not keep up is saturated, with the achieved share, and has no
@@ -216,29 +93,6 @@ func TestOpenLoopAtAShareOfThePeak(t *testing.T) {
 	}
 	if n, want := float64(o.Ops), o.OpsPerS*c.Window.Seconds(); math.Abs(n-want) > 5*math.Sqrt(want) {
 		t.Errorf("%v operations were due in %v, want %v", n, c.Window, want)
-	}
-}
-
-// An open loop ends with its context, even if the next operation is far in the future.
-func TestOpenLoopIsInterrupted(t *testing.T) {
-	c := open(0.001)
-	c.WarmUp, c.Window = 0, time.Hour
-	_, c.Hosts = newStores(t, 1, "binary")
-	g := connected(t, c)
-	if err := g.Load(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	err := within(t, "Measure", func() error {
-		return g.Measure(ctx, func(phase metrics.Phase) error {
-			if phase == metrics.Window {
-				cancel()
-			}
-			return nil
-		})
-	})
-	if err != context.Canceled {
-		t.Errorf("error %v, want that of the context", err)
 	}
 }
 

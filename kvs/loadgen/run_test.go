@@ -5,196 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/workload"
-	"kvlab/workload/size"
 )
-
-// small returns a run of a few thousand records and some hundredths of a second.
-func small() Config {
-	c := DefaultConfig()
-	c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 3001, 3, 200, size.Constant(100)
-	c.WarmUp, c.Window, c.CallTimeout = 10*time.Millisecond, 40*time.Millisecond, time.Minute // a busy machine may take long for a call
-	return c
-}
-
-// connected returns a generator that has a connection to every server.
-func connected(t testing.TB, c Config) *Generator {
-	t.Helper()
-	g, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { g.Close() })
-	if err := g.Connect(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-// The operations that two clients verified are exactly those that three servers applied,
-// for each pair and each kind, with each codec and transport.
-func TestCountsAgree(t *testing.T) {
-	tests := []struct {
-		workload, codec string
-		inFlight        int
-		options         wire.Features
-	}{
-		{workload.YCSBA, "binary", 1, wire.Features{}},
-		{workload.YCSBA, "binary", 3, wire.Features{Dedup: true, CRC: true}},
-		{workload.YCSBB, "gob", 1, wire.Features{}},
-		{workload.YCSBC, "binary", 8, wire.Features{Dedup: true}},
-		{workload.YCSBF, "binary", 2, wire.Features{CRC: true}},
-		{workload.YCSBF, "gob", 2, wire.Features{}},
-	}
-	for _, test := range tests {
-		t.Run(fmt.Sprintf("%s %s %d in flight %+v", test.workload, test.codec, test.inFlight, test.options), func(t *testing.T) {
-			c := small()
-			c.Workload.Workload, c.Codec, c.InFlight, c.Features, c.Clients = test.workload, test.codec, test.inFlight, test.options, 2
-			c.Batch = 40
-			servers, clients, summaries := runOnStores(t, c, 3)
-			records := 0
-			for _, s := range servers {
-				records += s.engine.Len()
-			}
-			if records != int(c.Workload.Records) {
-				t.Errorf("%d records are stored, want %d", records, c.Workload.Records)
-			}
-			for i, summary := range summaries {
-				checkAgainst(t, clients[i].config.Node, summary, servers, false)
-				checkMix(t, test.workload, summary)
-				checkDigests(t, clients[i], summary)
-			}
-		})
-	}
-}
-
-// runOnStores runs c.Clients clients on n servers. On a busy machine the window of a closed
-// loop may have too few replies to have every kind, or no recorded operation: then it runs
-// them again with a longer one, on new servers.
-func runOnStores(t *testing.T, c Config, n int) (servers []*store, clients []*Generator, summaries []metrics.Summary) {
-	t.Helper()
-	least := uint64(400)
-	if c.Rate.OpsPerS > 0 {
-		least = 1
-	}
-	few := func(s metrics.Summary) bool { return s.InWindow.Ops() < least || s.Check != nil && s.Check.Ops == 0 }
-	for again := true; again; c.Window *= 4 {
-		servers, c.Hosts = newStoresOf(t, n, c.Codec, c.Engine)
-		clients, summaries = runClients(t, c)
-		again = slices.ContainsFunc(summaries, few) && c.Window < 10*time.Second && !t.Failed()
-	}
-	return servers, clients, summaries
-}
-
-// runClients runs c.Clients clients at once. All load before any measures.
-func runClients(t *testing.T, c Config) ([]*Generator, []metrics.Summary) {
-	clients, summaries := make([]*Generator, c.Clients), make([]metrics.Summary, c.Clients)
-	var running, loaded sync.WaitGroup
-	loaded.Add(c.Clients)
-	for i := range clients {
-		c.Node, c.Index = fmt.Sprintf("client%d", i), i
-		g := connected(t, c)
-		clients[i] = g
-		running.Go(func() {
-			err := g.Load(context.Background())
-			loaded.Done()
-			loaded.Wait()
-			if err == nil {
-				err = g.Measure(context.Background(), func(metrics.Phase) error { return nil })
-			}
-			if err != nil {
-				t.Error(err)
-			}
-			summaries[i] = g.Summary()
-		})
-	}
-	running.Wait()
-	return clients, summaries
-}
-
-// checkAgainst compares a client's summary with what the servers counted.
-func checkAgainst(t *testing.T, client string, summary metrics.Summary, servers []*store, deletes bool) {
-	t.Helper()
-	var sum metrics.Counts
-	for i, s := range servers {
-		peer, applied := summary.Peers[i], s.service.Counts()[client]
-		if peer.Peer != s.name || peer.Counts != applied {
-			t.Errorf("%s: %s counts %+v, %s %+v", client, peer.Peer, peer.Counts, s.name, applied)
-		}
-		sum = sum.Add(applied)
-	}
-	if sum != summary.Total {
-		t.Errorf("%s: in all %+v, the servers applied %+v", client, summary.Total, sum)
-	}
-	if v := summary.Verification; v.Failures != 0 || !deletes && summary.Total.Misses != 0 || summary.Total.Deletes+summary.Total.Scans == 0 && v.Checked != summary.Total.Hits {
-		t.Errorf("%s: verification %+v of %+v", client, v, summary.Total)
-	}
-	if w := summary.InWindow; w.Ops() == 0 || w.Ops() >= summary.Total.Ops() {
-		t.Errorf("%s: %d operations in the window of %d", client, w.Ops(), summary.Total.Ops())
-	}
-}
-
-// checkMix: the window's operations are of the kinds that the workload has.
-func checkMix(t *testing.T, w string, summary metrics.Summary) {
-	t.Helper()
-	in := summary.InWindow
-	if puts := in.Puts > 0; puts != (w == workload.YCSBA || w == workload.YCSBB) {
-		t.Errorf("%s: %d puts in the window", w, in.Puts)
-	}
-	if modifies := in.ReadModifyWrites > 0; modifies != (w == workload.YCSBF) {
-		t.Errorf("%s: %d read-modify-writes in the window", w, in.ReadModifyWrites)
-	}
-}
-
-// checkDigests draws each worker's operations again from the seed alone: the digests are
-// the same. After the load, the drawn operations are the verified ones.
-func checkDigests(t *testing.T, g *Generator, summary metrics.Summary) {
-	t.Helper()
-	plan, err := workload.New(g.config.Workload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawn := uint64(0)
-	for i, w := range g.workers {
-		again := plan.Source(g.config.place(i))
-		again.Fill(make([]workload.Op, w.source.Drawn()))
-		if got, want := summary.Digests[i], fmt.Sprintf("%016x", again.Digest()); got != want {
-			t.Errorf("worker %d: digest %s, drawn again %s", i, got, want)
-		}
-		drawn += w.source.Drawn()
-	}
-	from, to := workload.Place{Node: g.config.Index, Nodes: g.config.Clients, Workers: 1}.Part(g.config.Workload.Records)
-	if loaded := 2 * (to - from); summary.Total.Ops() != loaded+drawn {
-		t.Errorf("%d operations verified, want %d of the load and %d drawn", summary.Total.Ops(), loaded, drawn)
-	}
-}
-
-func TestRunInProcess(t *testing.T) {
-	for _, name := range engine.Names {
-		t.Run(name, func(t *testing.T) {
-			c := small()
-			c.Transport, c.Engine = driver.InProcess, name
-			summary, err := runAll(t, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if v := summary.Verification; v.Failures != 0 || summary.Total.Misses != 0 || opsAfterLoad(summary) == 0 {
-				t.Errorf("%+v, verification %+v", summary.Total, v)
-			}
-			if peers := summary.Peers; len(peers) != 1 || peers[0].Counts != summary.Total {
-				t.Errorf("peers %+v, want one with %+v", peers, summary.Total)
-			}
-		})
-	}
-}
 
 // opsAfterLoad returns the number of operations after the load.
 func opsAfterLoad(s metrics.Summary) uint64 {
@@ -264,6 +84,9 @@ func measuredWindow(t *testing.T, c Config) bool {
 	}
 	if s.WindowLengthS != c.Window.Seconds() || s.WindowStart.IsZero() {
 		t.Errorf("the window is %v s from %v", s.WindowLengthS, s.WindowStart)
+	}
+	if v := s.Verification; v.Failures != 0 || s.Total.Misses != 0 || len(s.Peers) != 1 || s.Peers[0].Counts != s.Total {
+		t.Errorf("%+v, verification %+v, peers %+v", s.Total, v, s.Peers)
 	}
 	return warmed.Ops() > loaded.Ops() && s.InWindow.Ops() > 0
 }
@@ -339,55 +162,71 @@ func TestRoundAllocations(t *testing.T) {
 	}
 }
 
-// witness records the operations of an engine, in order.
-type witness struct {
+// calls records the operations of every call, in the order of a connection's calls.
+type calls struct {
 	kvs.Engine
-	seen []string // of a single connection
+	seen    [][]string
+	writing atomic.Bool // set while Apply runs: one connection makes one call at a time
 }
 
-func (w *witness) Apply(ops []kvs.Op, reply *kvs.Reply) {
+func (c *calls) Apply(ops []kvs.Op, reply *kvs.Reply) {
+	if !c.writing.CompareAndSwap(false, true) {
+		panic("two calls of one connection at a time")
+	}
+	defer c.writing.Store(false)
+	var words []string
 	for _, op := range ops {
-		w.seen = append(w.seen, op.Kind.String()+" "+string(op.Key))
+		words = append(words, op.Kind.String()+" "+string(op.Key))
 	}
-	w.Engine.Apply(ops, reply)
+	c.seen = append(c.seen, words)
+	c.Engine.Apply(ops, reply)
 }
 
-// A worker's operations are applied in the order in which it drew them, also with
-// several rounds under way.
+// The calls of each worker are applied in the order in which it drew their operations, with
+// several rounds under way and over a shared connection.
 func TestOrderIsKept(t *testing.T) {
-	e := &witness{Engine: engine.NewMutex()}
-	c := small()
-	c.Workload.Workload, c.Workload.Scramble, c.KeyPrefix = workload.YCSBF, true, "user"
-	c.Workers, c.InFlight, c.Batch = 1, 5, 37
-	s := newStore(t, "server0", c.Codec, e)
-	c.Hosts = []string{s.addr}
-	if _, err := runAll(t, c); err != nil {
-		t.Fatal(err)
-	}
-	s.Cut()
-	s.sessionsEnd(t)
-	plan, err := workload.New(c.Workload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawn := e.seen[2*c.Workload.Records:] // after the load
-	source := plan.Source(c.place(0))
-	for i, got := range drawn {
-		op := nextOp(source)
-		if want := fmt.Sprintf("%s user%d", kvs.Kind(op.Kind), op.Key); got != want {
-			t.Fatalf("operation %d of %d is %s, want %s", i, len(drawn), got, want)
+	for _, workers := range []int{1, 8} {
+		e := &calls{Engine: engine.NewMutex()}
+		c := small()
+		c.Workload.Workload, c.Workload.Distribution, c.KeyPrefix = workload.YCSBF, workload.Uniform, "user"
+		c.Workers, c.Connections, c.InFlight, c.Batch = workers, 1, 4, 10
+		s := newStore(t, "server0", c.Codec, e)
+		c.Hosts = []string{s.addr}
+		if _, err := runAll(t, c); err != nil {
+			t.Fatal(err)
+		}
+		s.Cut()
+		s.sessionsEnd(t)
+		plan, err := workload.New(c.Workload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw := func(source *workload.Source) (words []string) {
+			for range c.Batch {
+				var op [1]workload.Op
+				source.Fill(op[:])
+				words = append(words, fmt.Sprintf("%s user%d", kvs.Kind(op[0].Kind), op[0].Key))
+			}
+			return words
+		}
+		sources, next := make([]*workload.Source, c.Workers), make([][]string, c.Workers)
+		for i := range sources {
+			sources[i] = plan.Source(c.place(i))
+			next[i] = draw(sources[i])
+		}
+		loaded := 0
+		for i, call := range e.seen {
+			if loaded < 2*int(c.Workload.Records) {
+				loaded += len(call)
+				continue
+			}
+			worker := slices.IndexFunc(next, func(due []string) bool { return slices.Equal(due, call) })
+			if worker < 0 {
+				t.Fatalf("call %d of %d is due of no worker: %s", i, len(e.seen), call)
+			}
+			next[worker] = draw(sources[worker])
 		}
 	}
-	if len(drawn) < 5*c.Batch {
-		t.Errorf("only %d operations", len(drawn))
-	}
-}
-
-// nextOp draws one operation.
-func nextOp(source *workload.Source) workload.Op {
-	var op [1]workload.Op
-	source.Fill(op[:])
-	return op[0]
 }
 
 // fixed returns a schedule whose window is decided.

@@ -29,26 +29,20 @@ func settling(t *testing.T, change func(*Config)) *Generator {
 	return g
 }
 
-// settleCase is one way for a warm-up of 200 ms to end.
-type settleCase struct {
-	name   string
-	settle func(begin time.Time) time.Time
-	opens  time.Duration // the window, after the warm-up's beginning
-}
-
-const lateAnswer = 500 * time.Millisecond
-
-var settleCases = []settleCase{
-	{"nobody asks", nil, 200 * time.Millisecond},
-	{"enough", func(time.Time) time.Time { return time.Time{} }, 200 * time.Millisecond},
-	{"once more", func(begin time.Time) time.Time { return begin.Add(400 * time.Millisecond) }, 400 * time.Millisecond},
-	{"late answer", func(begin time.Time) time.Time { time.Sleep(lateAnswer); return begin }, lateAnswer + 150*time.Millisecond + decideLead},
-}
-
 // The window opens after one warm-up, after two, or when the answer comes, exactly, by
 // the test's clock.
 func TestSettle(t *testing.T) {
-	for _, test := range settleCases {
+	const lateAnswer = 500 * time.Millisecond
+	for _, test := range []struct {
+		name   string
+		settle func(begin time.Time) time.Time
+		opens  time.Duration // the window, after the warm-up's beginning
+	}{
+		{"nobody asks", nil, 200 * time.Millisecond},
+		{"enough", func(time.Time) time.Time { return time.Time{} }, 200 * time.Millisecond},
+		{"once more", func(begin time.Time) time.Time { return begin.Add(400 * time.Millisecond) }, 400 * time.Millisecond},
+		{"late answer", func(begin time.Time) time.Time { time.Sleep(lateAnswer); return begin }, lateAnswer + 150*time.Millisecond + decideLead},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
 			g := &Generator{config: Config{WarmUp: 200 * time.Millisecond}}
@@ -62,53 +56,6 @@ func TestSettle(t *testing.T) {
 				t.Errorf("%s: the window opens after %v, %v; want %v", test.name, got, err, test.opens)
 			}
 		})
-	}
-}
-
-// A run opens its window then, or later on a busy machine, and announces it after that.
-func TestSettledRun(t *testing.T) {
-	t.Parallel()
-	for _, test := range settleCases {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			settleOnce(t, test)
-		})
-	}
-}
-
-func settleOnce(t *testing.T, test settleCase) {
-	t.Helper()
-	g := settling(t, nil)
-	asked := 0
-	g.Begins = time.Now().Add(50 * time.Millisecond)
-	if test.settle != nil {
-		g.Settle = func(context.Context, time.Duration) (time.Time, time.Duration, error) {
-			asked++
-			return test.settle(g.Begins), 0, nil
-		}
-	}
-	var phases []metrics.Phase
-	var opened time.Time
-	if err := within(t, "Measure", func() error {
-		return g.Measure(context.Background(), func(p metrics.Phase) error {
-			if phases = append(phases, p); p == metrics.Window {
-				opened = time.Now()
-			}
-			return nil
-		})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	s := g.Summary()
-	if len(phases) != 3 || phases[1] != metrics.Window || asked > 1 || (asked == 1) != (test.settle != nil) {
-		t.Errorf("phases %v, asked %d times", phases, asked)
-	}
-	if got := s.WindowStart.Sub(g.Begins); got < test.opens || opened.Before(s.WindowStart) {
-		t.Errorf("the window opened after %v, want %v or more, and was announced %v later", got, test.opens, opened.Sub(s.WindowStart))
-	}
-	// On a busy machine no reply may come in the window.
-	if (s.InWindow.Ops() == 0) != (s.BytesInWindow.Sent == 0) || s.BytesInWindow.Sent >= s.Bytes.Sent {
-		t.Errorf("%d operations in the window, %d of %d bytes sent in it", s.InWindow.Ops(), s.BytesInWindow.Sent, s.Bytes.Sent)
 	}
 }
 
@@ -169,18 +116,31 @@ func TestWindowLength(t *testing.T) {
 	for _, warmUp := range []time.Duration{0, 100 * time.Millisecond} {
 		g := settling(t, func(c *Config) { c.WarmUp, c.InFlight = warmUp, 2 })
 		everyConn(func(_ *worker, conn driver.Conn) driver.Conn { return slowed{conn, takes} })(g)
+		var announced time.Time
+		asked := 0
 		g.Settle = func(_ context.Context, round time.Duration) (time.Time, time.Duration, error) {
+			if asked++; asked > 1 {
+				t.Errorf("warm-up of %v: asked again", warmUp)
+			}
 			if round < takes || !g.warm() {
 				t.Errorf("warm-up of %v: asked with rounds of %v, want %v or more, and three of each worker", warmUp, round, takes)
 			}
 			return time.Time{}, length + round, nil
 		}
 		if err := within(t, "Measure", func() error {
-			return g.Measure(context.Background(), func(metrics.Phase) error { return nil })
+			return g.Measure(context.Background(), func(p metrics.Phase) error {
+				if p == metrics.Window {
+					announced = time.Now()
+				}
+				return nil
+			})
 		}); err != nil {
 			t.Fatal(err)
 		}
 		s := g.Summary()
+		if announced.Before(s.WindowStart) {
+			t.Errorf("warm-up of %v: the window is announced before it opens", warmUp)
+		}
 		sums := s.Workers[0].Rounds
 		if s.WindowLengthS <= length.Seconds() || s.InWindow.Ops() == 0 || sums.BusyS > 2*1.01*s.WindowLengthS || sums.Across > 0 {
 			t.Errorf("warm-up of %v: a window of %v s, %d operations, sums %+v", warmUp, s.WindowLengthS, s.InWindow.Ops(), sums)

@@ -54,7 +54,7 @@ func judged(t *testing.T, c Config, m mistake) (valid bool, said string) {
 		return false, "error: " + err.Error()
 	}
 	v := verdict.Judge(&run)
-	said = "verdict: " + v.String()
+	said = fmt.Sprintln("verdict:", v, run.Nodes[0].Summary.Verification.FirstStale)
 	if m.until {
 		said += "\n" + catcher(*run.Nodes[0].Summary, nil)
 	}
@@ -135,6 +135,16 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	if s := g.Summary(); m.liar != nil && s.Total.Scans == 0 && s.Total.Ops()+s.Verification.Failures-applied > spots {
 		t.Errorf("%d operations verified and %d wrong, %d applied, at most %d of them spots", s.Total.Ops(), s.Verification.Failures, applied, spots)
 	}
+	var services []*service.Service
+	for _, s := range stores {
+		services = append(services, s.service)
+	}
+	return recordOf(c, g, services, before, window, nil)
+}
+
+// recordOf audits a run and returns its record. The servers' samples are from before the
+// window and from its end.
+func recordOf(c Config, g *Generator, servers []*service.Service, before, window []*service.Sample, restart *metrics.Restart) (run metrics.Run, err error) {
 	record, err := g.Audit(context.Background())
 	if err != nil {
 		return run, err
@@ -142,17 +152,12 @@ func trial(t *testing.T, c Config, m mistake) (run metrics.Run, err error) {
 	if _, err := g.Latency().Collect(0, 1); err != nil {
 		return run, err
 	}
-	if m.count != nil {
-		m.count(g)
-	}
 	summary := g.Summary()
-	run = metrics.Run{Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary,
+	run = metrics.Run{Restart: restart, Workload: flagsOf(c), Nodes: []metrics.RunNode{{Name: c.Node, Role: metrics.Client, Summary: &summary,
 		Config: &metrics.Config{Flags: map[string]string{"linearizable": fmt.Sprint(c.Linearizable)}}}}}
-	for i, s := range stores {
-		applied := s.service.Counts()[c.Node]
-		run.Nodes = append(run.Nodes, metrics.RunNode{Name: s.name, Role: metrics.Server, Summary: &metrics.Summary{
-			Total: applied, Peers: server.Peers(s.service),
-			Seen: server.Seen(s.service, before[i], window[i]),
+	for i, s := range servers {
+		run.Nodes = append(run.Nodes, metrics.RunNode{Name: fmt.Sprintf("server%d", i), Role: metrics.Server, Summary: &metrics.Summary{
+			Total: s.Counts()[c.Node], Peers: server.Peers(s), Seen: server.Seen(s, before[i], window[i]),
 		}})
 	}
 	accounted(&run)
