@@ -5,9 +5,9 @@ import "testing"
 // What stands beside a ranking is told in words, and the names of stores are none of it.
 func TestUnlikeStores(t *testing.T) {
 	store := func(name, durability, connections string) *Run {
-		return &Run{Counting: CountsExact, Workload: Settings{"connections": connections}, Store: &Store{Name: name, Driver: "redis", Settings: map[string]string{Durability: durability, Replicas: "0"}}}
+		return &Run{Result: Result{Counting: CountsExact, Store: &Store{Name: name, Driver: "redis", Settings: map[string]string{Durability: durability, Replicas: "0"}}}, Workload: Settings{"connections": connections}}
 	}
-	own, twice := &Run{Counting: CountsExact, Workload: Settings{"connections": "1"}}, &Run{Counting: CountsExact, Workload: Settings{"connections": "2"}}
+	own, twice := &Run{Result: Result{Counting: CountsExact}, Workload: Settings{"connections": "1"}}, &Run{Result: Result{Counting: CountsExact}, Workload: Settings{"connections": "2"}}
 	redis, etcd := store("redis", InMemory, "16"), store("etcd", EachAnswer, "1")
 	unknown := store("team-7", "", "16")
 	unknown.Counting = CountsNone

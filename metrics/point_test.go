@@ -9,7 +9,7 @@ import (
 func TestSummarize(t *testing.T) {
 	plan := Sweep{Knobs: []Knob{{Name: "nodes", Values: []string{"2", "4"}}, {Name: "batch", Values: []string{"1", "64"}}}}
 	trial := func(number int, opsPerS float64, valid bool, point ...string) Trial {
-		return Trial{PlannedTrial: PlannedTrial{Number: number, Point: point}, OpsPerS: opsPerS, Verdict: Verdict{Valid: valid}}
+		return Trial{PlannedTrial: PlannedTrial{Number: number, Point: point}, Result: Result{OpsPerS: opsPerS, Verdict: Verdict{Valid: valid}}}
 	}
 	points := Summarize(plan, []Trial{
 		trial(1, 30, true, "4", "64"), trial(2, 10, true, "2", "1"), trial(3, 99, false, "4", "64"),

@@ -10,12 +10,25 @@ import (
 	"kvlab/metrics/stats"
 )
 
+// Result is what a run came to. Run and Trial have it.
+type Result struct {
+	Schema     int       `json:"schema"` // the version of the records' form: 2
+	Started    time.Time `json:"started"`
+	Ended      time.Time `json:"ended"`
+	Quick      bool      `json:"quick,omitempty"` // a short look (--quick): a separate class, never ranked against a full run
+	WindowS    float64   `json:"window_s"`        // of the intersection of all clients' windows
+	Ops        uint64    `json:"ops"`             // verified operations whose replies came inside that window, to half an EdgeSlot at its ends
+	OpsPerS    float64   `json:"ops_per_s"`
+	Verdict    Verdict   `json:"verdict"`
+	Counting   Counting  `json:"counts,omitempty"`     // how strongly the clients' counts were compared with the servers'; "" of a run that ended early
+	Store      *Store    `json:"store,omitempty"`      // nil: kvlab's own
+	Durability string    `json:"durability,omitempty"` // of an engine on disk: its name, the mode of -sync and the promise; "" of one in memory
+}
+
 // Run is run.json: the description and the results of one run.
 type Run struct {
-	Schema        int          `json:"schema"` // the version of the records' form: 2
-	ID            string       `json:"id"`     // the run folder's name
-	Started       time.Time    `json:"started"`
-	Ended         time.Time    `json:"ended"`
+	ID string `json:"id"` // the run folder's name
+	Result
 	Command       []string     `json:"command"` // the launcher's argv
 	Version       string       `json:"version"` // kvlab\'s release, of the launcher
 	GitCommit     string       `json:"git_commit"`
@@ -27,19 +40,12 @@ type Run struct {
 	Lab           *Lab         `json:"lab,omitempty"`       // nil: the nodes were machines, or processes on this one
 	Preflight     *Preflight   `json:"preflight,omitempty"` // nil when the run ended before it
 	Nodes         []RunNode    `json:"nodes"`
-	Together      string       `json:"together,omitempty"`  // ID of the run that was made at the same time on the same nodes; "" of one that was alone
-	Symmetric     bool         `json:"symmetric,omitempty"` // every machine both serves and loads: a separate class
-	Quick         bool         `json:"quick,omitempty"`     // a short look (--quick): a separate class, never ranked against a full run
-	WindowStart   time.Time    `json:"window_start"`        // the intersection of all clients' windows, by the launcher's clock when the run began
-	WindowS       float64      `json:"window_s"`
+	Together      string       `json:"together,omitempty"`      // ID of the run that was made at the same time on the same nodes; "" of one that was alone
+	Symmetric     bool         `json:"symmetric,omitempty"`     // every machine both serves and loads: a separate class
+	WindowStart   time.Time    `json:"window_start"`            // the intersection of all clients' windows, by the launcher's clock when the run began
 	OverlapShare  float64      `json:"overlap_share"`           // intersection over the shortest window, 0 to 1
-	Ops           uint64       `json:"ops"`                     // verified operations whose replies came inside that window, to half an EdgeSlot at its ends
-	OpsPerS       float64      `json:"ops_per_s"`               // the run's result
 	Total         Counts       `json:"total"`                   // client counts, load to drain
 	Applied       Counts       `json:"applied"`                 // server counts, load to drain; of a killed server as far as it reported them
-	Counting      Counting     `json:"counts,omitempty"`        // how strongly Total was compared with Applied; "" of a run that ended early
-	Store         *Store       `json:"store,omitempty"`         // nil: kvlab's own
-	Durability    string       `json:"durability,omitempty"`    // of an engine on disk: its name, the mode of -sync and the promise; "" of one in memory
 	Contained     *Containment `json:"contained,omitempty"`     // of the servers' programs; nil: they had the rights of the user
 	Restart       *Restart     `json:"restart,omitempty"`       // of a server in the window (--restart-at); nil without
 	StrangerReads uint64       `json:"stranger_reads,omitzero"` // that servers executed and no client of the run sent; no part of Applied
@@ -50,9 +56,8 @@ type Run struct {
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
 	Retries *Retries             `json:"retries,omitempty"` // of all nodes; nil when no connection was made again
 	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
-	Verdict Verdict              `json:"verdict"`
-	Checks  []CheckResult        `json:"checks,omitempty"` // every check in its order; nil of a run that was not judged
-	Skew    *Skew                `json:"skew,omitempty"`   // nil when the clients did not say what to expect
+	Checks  []CheckResult        `json:"checks,omitempty"`  // every check in its order; nil of a run that was not judged
+	Skew    *Skew                `json:"skew,omitempty"`    // nil when the clients did not say what to expect
 
 	Check    *JointCheck `json:"check,omitempty"`     // of all clients together; nil without -linearizable, or of one client
 	Audit    *Audit      `json:"audit,omitempty"`     // nil of servers without a store, and of a run that ended before it

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"kvlab/metrics/format"
 )
@@ -13,17 +12,12 @@ import (
 // the sweep's.
 func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 	trial := Trial{
-		Schema:       Schema,
 		PlannedTrial: planned,
 		Folder:       folder,
-		Started:      run.Started,
-		Ended:        run.Ended,
+		Result:       run.Result,
 		Servers:      run.Count(Server),
 		Clients:      run.Count(Client),
 		Workers:      run.Workload.Workers(),
-		Ops:          run.Ops,
-		WindowS:      run.WindowS,
-		OpsPerS:      run.OpsPerS,
 		P50:          run.Latency[CallLatency].P50,
 		P99:          run.Latency[CallLatency].P99,
 		OpP50:        run.Latency[OpLatency].P50,
@@ -31,11 +25,6 @@ func TrialOf(planned PlannedTrial, folder string, run Run) Trial {
 		OpP99:        run.Latency[OpLatency].P99,
 		OpP999:       run.Latency[OpLatency].P999,
 		LateP99:      run.Latency[Lateness].P99,
-		Verdict:      run.Verdict,
-		Quick:        run.Quick,
-		Counting:     run.Counting,
-		Store:        run.Store,
-		Durability:   run.Durability,
 		Contained:    run.Contained.RankClass(),
 		Run:          &run,
 	}
@@ -77,18 +66,13 @@ func (t Trial) Stamps() []string {
 // Trial is the result of one trial of a sweep. An INVALID one is kept but is never a
 // data point.
 type Trial struct {
-	Schema int `json:"schema"` // as in Run
 	PlannedTrial
-	Folder             string         `json:"folder"` // an ordinary run folder, below the sweep's
-	Started            time.Time      `json:"started"`
-	Ended              time.Time      `json:"ended"`
+	Folder string `json:"folder"` // an ordinary run folder, below the sweep's
+	Result
 	Servers            int            `json:"servers"`
 	Clients            int            `json:"clients"`
 	Workers            int            `json:"workers"` // of each client; 0 unknown
-	Ops                uint64         `json:"ops"`     // as Run.Ops
-	WindowS            float64        `json:"window_s"`
-	OpsPerS            float64        `json:"ops_per_s"`
-	P50                *float64       `json:"p50_us"` // of the calls' latency; nil with too few calls
+	P50                *float64       `json:"p50_us"`  // of the calls' latency; nil with too few calls
 	P99                *float64       `json:"p99_us"`
 	OpP50              *float64       `json:"op_p50_us"` // of the operations' latency, from when they were due; nil also when saturated
 	OpP95              *float64       `json:"op_p95_us,omitempty"`
@@ -99,17 +83,12 @@ type Trial struct {
 	BytesPerOpSent     float64        `json:"bytes_per_op_sent"`     // by clients, without frame headers; 0 unknown
 	BytesPerOpReceived float64        `json:"bytes_per_op_received"`
 	LinkBitsPerS       uint64         `json:"link_bits_per_s,omitempty"` // of each node's link, one way; 0 unknown
-	Verdict            Verdict        `json:"verdict"`
-	Outside            bool           `json:"outside,omitempty"`        // it broke for a reason that is not its store's: a node was not reached, a port was taken
-	Earlier            []Attempt      `json:"earlier,omitempty"`        // attempts at this trial that do not count
-	Resumed            bool           `json:"-"`                        // --resume has read it
-	Quick              bool           `json:"quick,omitempty"`          // see Run
-	Counting           Counting       `json:"counts,omitempty"`         // see Run
-	Store              *Store         `json:"store,omitempty"`          // see Run
-	Durability         string         `json:"durability,omitempty"`     // see Run
-	Contained          string         `json:"contained,omitempty"`      // see Containment.RankClass
-	NonStationary      bool           `json:"non_stationary,omitempty"` // the warm-up's rates had not settled, though it was extended
-	Headroom           float64        `json:"headroom,omitempty"`       // see Ceiling
+	Outside            bool           `json:"outside,omitempty"`         // it broke for a reason that is not its store's: a node was not reached, a port was taken
+	Earlier            []Attempt      `json:"earlier,omitempty"`         // attempts at this trial that do not count
+	Resumed            bool           `json:"-"`                         // --resume has read it
+	Contained          string         `json:"contained,omitempty"`       // see Containment.RankClass
+	NonStationary      bool           `json:"non_stationary,omitempty"`  // the warm-up's rates had not settled, though it was extended
+	Headroom           float64        `json:"headroom,omitempty"`        // see Ceiling
 	ClientBound        bool           `json:"client_bound,omitempty"`
 	Bottleneck         BottleneckKind `json:"limit,omitempty"` // see Bottleneck; "" of one that is not VALID
 	Run                *Run           `json:"-"`               // run.json; nil where only trials.json was read

@@ -13,15 +13,14 @@ func TestTrialOf(t *testing.T) {
 		return RunNode{Role: Client, Summary: &Summary{InWindow: Counts{Gets: ops}, BytesInWindow: Bytes{Sent: sent, Received: received}}}
 	}
 	run := Run{
-		Ops: 100, WindowS: 2, OpsPerS: 50, Workload: map[string]string{"workers": "8"},
+		Result: Result{Ops: 100, WindowS: 2, OpsPerS: 50, Verdict: Verdict{Reason: "r", Node: "n"}}, Workload: map[string]string{"workers": "8"},
 		Nodes:   []RunNode{{Role: Server}, client(60, 1000, 9000), client(40, 500, 500), {Role: Client}},
 		Latency: map[string]Quantiles{CallLatency: {P50: &p50, P99: &p99}, OpLatency: {P50: &op50, P95: &op95, P99: &op99, P999: &op999}, Lateness: {P99: &late}}, Offered: &Offered{OpsPerS: 55},
-		Verdict: Verdict{Reason: "r", Node: "n"},
 		Ceiling: &Ceiling{Headroom: 1.2, ClientBound: true}, Bottleneck: &Bottleneck{Kind: LimitClientCPU}, WarmUp: &stats.Stationarity{},
 	}
 	want := Trial{
-		Schema: Schema, PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Servers: 1, Clients: 3, Workers: 8,
-		Ops: 100, WindowS: 2, OpsPerS: 50, P50: &p50, P99: &p99, OpP50: &op50, OpP95: &op95, OpP99: &op99, OpP999: &op999, LateP99: &late, OfferedOpsPerS: 55, BytesPerOpSent: 15, BytesPerOpReceived: 95, Verdict: run.Verdict,
+		PlannedTrial: PlannedTrial{Number: 3, Point: []string{"1"}}, Folder: "f", Result: run.Result, Servers: 1, Clients: 3, Workers: 8,
+		P50: &p50, P99: &p99, OpP50: &op50, OpP95: &op95, OpP99: &op99, OpP999: &op999, LateP99: &late, OfferedOpsPerS: 55, BytesPerOpSent: 15, BytesPerOpReceived: 95,
 		NonStationary: true, Headroom: 1.2, ClientBound: true, Bottleneck: LimitClientCPU, Run: &run,
 	}
 	if got := TrialOf(want.PlannedTrial, "f", run); !reflect.DeepEqual(got, want) {

@@ -60,8 +60,7 @@ func (l lab) trial(p metrics.PlannedTrial, done []metrics.Trial) metrics.Trial {
 	noise := 0.01 * rand.New(rand.NewPCG(l.plan.Seed, sum.Sum64())).NormFloat64()
 	summary := &metrics.Summary{Saturation: &metrics.Saturation{ProcessRSSBytes: 500e6}}
 	node := metrics.RunNode{Name: "node0", Role: metrics.Server, Config: &metrics.Config{Host: metrics.Host{Hostname: "h", Cores: 2}}, Summary: summary}
-	run := metrics.Run{Nodes: []metrics.RunNode{node}, OpsPerS: 1e6 * l.speed[p.Point[0]] * math.Exp(noise), Verdict: metrics.Verdict{Valid: true},
-		Started: begun.Add(time.Duration(p.Number) * time.Hour)}
+	run := metrics.Run{Nodes: []metrics.RunNode{node}, Result: metrics.Result{OpsPerS: 1e6 * l.speed[p.Point[0]] * math.Exp(noise), Verdict: metrics.Verdict{Valid: true}, Started: begun.Add(time.Duration(p.Number) * time.Hour)}}
 	run.Ended = run.Started.Add(time.Minute)
 	t := metrics.TrialOf(p, fmt.Sprintf("trial-%03d", p.Number), run)
 	if l.spoil != nil {

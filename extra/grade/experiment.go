@@ -100,7 +100,7 @@ func (e Experiment) one() bool { return len(e.Plan.Class.Looks) == 1 }
 // Answer is the answer of a class.
 func (e Experiment) Answer(done []metrics.Trial) verdict.Answer {
 	if v := e.verdict(done); !v.Valid {
-		a := verdict.AnswerOf(metrics.Run{Verdict: v})
+		a := verdict.AnswerOf(metrics.Run{Result: metrics.Result{Verdict: v}})
 		if v.Check != "" {
 			a.Next = verdict.Advice(v)
 		}

@@ -44,7 +44,7 @@ func (p planted) trials(plan metrics.Sweep, rng *rand.Rand) (trials []metrics.Tr
 		}
 		drift := -0.1 * float64(i) / float64(len(plan.Order))
 		rate := p.values[planned.Point[0]] * math.Exp(round+drift+p.noise*rng.NormFloat64())
-		trials = append(trials, metrics.Trial{PlannedTrial: planned, OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}, Run: &metrics.Run{OpsPerS: rate}})
+		trials = append(trials, metrics.Trial{PlannedTrial: planned, Result: metrics.Result{OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}}, Run: &metrics.Run{Result: metrics.Result{OpsPerS: rate}}})
 	}
 	return trials
 }

@@ -26,7 +26,7 @@ func MakeCurve(t testing.TB, root, id string, mu float64, slo string, flags map[
 	var trials []metrics.Trial
 	add := func(value string, offered, factor float64) {
 		planned := metrics.PlannedTrial{Number: len(trials) + 1, Point: []string{value}}
-		run := metrics.Run{Schema: metrics.Schema, ID: fmt.Sprintf("trial-%03d", planned.Number), GitCommit: sweep.GitCommit, WindowS: 10, OpsPerS: mu, Ops: uint64(10 * mu), Verdict: Valid, Workload: maps.Clone(flags)}
+		run := metrics.Run{Result: metrics.Result{Schema: metrics.Schema, WindowS: 10, OpsPerS: mu, Ops: uint64(10 * mu), Verdict: Valid}, ID: fmt.Sprintf("trial-%03d", planned.Number), GitCommit: sweep.GitCommit, Workload: maps.Clone(flags)}
 		run.Nodes = []metrics.RunNode{{Name: "a", Role: metrics.Server, Config: &metrics.Config{Flags: map[string]string{metrics.EngineFlag: flags[metrics.EngineFlag]}}}, {Name: "b", Role: metrics.Client, Config: &metrics.Config{Classes: classes}}}
 		delete(run.Workload, metrics.EngineFlag)
 		if offered > 0 {

@@ -91,7 +91,7 @@ func (p SweepPlan) run(planned metrics.PlannedTrial, rng *rand.Rand) metrics.Run
 			factor *= f
 		}
 	}
-	run := metrics.Run{Schema: metrics.Schema, ID: fmt.Sprintf("trial-%03d", planned.Number), Started: time.Now(), Ended: time.Now(), WindowS: 5, Workload: workload, Verdict: Valid, Seed: uint64(planned.Number)}
+	run := metrics.Run{Result: metrics.Result{Schema: metrics.Schema, Started: time.Now(), Ended: time.Now(), WindowS: 5, Verdict: Valid}, ID: fmt.Sprintf("trial-%03d", planned.Number), Workload: workload, Seed: uint64(planned.Number)}
 	if p.Together {
 		run.Together, factor, cost = fmt.Sprintf("trial-%03d", (planned.Number-1)^1+1), 1, factor
 	}

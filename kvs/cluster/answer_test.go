@@ -27,7 +27,7 @@ func soundRun() metrics.Run {
 		return metrics.RunNode{Name: name, Role: role, Config: &metrics.Config{Host: metrics.Host{Hostname: name}}, Summary: &metrics.Summary{}}
 	}
 	run := metrics.Run{
-		ID: "20261122-090330", WindowS: 30.004, Ops: 425_600_000, OpsPerS: 14_184_775, Verdict: metrics.Verdict{Valid: true},
+		ID: "20261122-090330", Result: metrics.Result{WindowS: 30.004, Ops: 425_600_000, OpsPerS: 14_184_775, Verdict: metrics.Verdict{Valid: true}},
 		Nodes:      []metrics.RunNode{node("node0", metrics.Server), node("node1", metrics.Server), node("node2", metrics.Client), node("node3", metrics.Client)},
 		Latency:    map[string]metrics.Quantiles{metrics.CallLatency: {P50: &p50, P99: &p99, P999: &p999}},
 		Ceiling:    metrics.Ceiling{NullOpsPerS: 35.5e6}.Over(14_184_775, false),

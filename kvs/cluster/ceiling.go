@@ -23,7 +23,7 @@ type ceilings map[string]metrics.Trial
 
 // noCeiling returns the trial of a ceiling that was not measured.
 func noCeiling(reason string) metrics.Trial {
-	return metrics.Trial{Verdict: metrics.Verdict{Reason: reason}}
+	return metrics.Trial{Result: metrics.Result{Verdict: metrics.Verdict{Reason: reason}}}
 }
 
 // measure measures the ceilings of a trial after its preflight, with the trial's nodes
@@ -111,13 +111,13 @@ func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.
 func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kind experiment.Overlay, lengths []string, of trial.Setup, dir trial.Folder) (run metrics.Run, err error) {
 	plan.ClientArgs = slices.Concat(plan.ClientArgs, lengths)
 	if err := cmp.Or(os.RemoveAll(string(dir)), os.Mkdir(string(dir), 0o755)); err != nil {
-		return metrics.Run{Verdict: trial.VerdictOf(err)}, err
+		return metrics.Run{Result: metrics.Result{Verdict: trial.VerdictOf(err)}}, err
 	}
 	asked, err := programs.Check(ctx, plan)
 	if err != nil {
-		return metrics.Run{Verdict: trial.VerdictOf(err)}, err
+		return metrics.Run{Result: metrics.Result{Verdict: trial.VerdictOf(err)}}, err
 	}
-	run = metrics.Run{ID: dir.ID(), Started: time.Now()}
+	run = metrics.Run{ID: dir.ID(), Result: metrics.Result{Started: time.Now()}}
 	controller := trial.New(trial.Setup{
 		Plan: plan, Asked: asked, Dir: dir, Typed: true, Runner: of.Runner, Timeouts: of.Timeouts, Force: of.Force, Preflight: of.Preflight,
 		Show: func(s trial.Status) {
@@ -143,7 +143,7 @@ func ceilingTrial(run metrics.Run, dir trial.Folder) metrics.Trial {
 	if run.Verdict.Check != verdict.Ceiling {
 		return noCeiling(run.Verdict.String())
 	}
-	return metrics.Trial{Folder: string(dir), OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}, Run: &run}
+	return metrics.Trial{Folder: string(dir), Result: metrics.Result{OpsPerS: run.OpsPerS, Verdict: metrics.Verdict{Valid: true}}, Run: &run}
 }
 
 // overlaid returns the plan with a ceiling's changes, or an error if a machine has no

@@ -62,7 +62,7 @@ func TestRerunWords(t *testing.T) {
 	l.flags = testFlags
 	record := func(sweep bool, variants []metrics.Variant, words ...string) string {
 		dir := t.TempDir()
-		name, value := "run.json", any(metrics.Run{Schema: metrics.Schema, ID: "r", Command: commandLine(words)})
+		name, value := "run.json", any(metrics.Run{Result: metrics.Result{Schema: metrics.Schema}, ID: "r", Command: commandLine(words)})
 		if sweep {
 			name, value = metrics.SweepFile, metrics.Sweep{Schema: metrics.Schema, ID: "s", Command: commandLine(words), Variants: variants}
 		}

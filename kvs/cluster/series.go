@@ -280,7 +280,7 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 		}
 	}
 	if end.Answer.Verdict == "" && !end.Verdict.Valid {
-		end.Answer = verdict.AnswerOf(metrics.Run{Verdict: end.Verdict})
+		end.Answer = verdict.AnswerOf(metrics.Run{Result: metrics.Result{Verdict: end.Verdict}})
 	}
 	text := end.Brief
 	if s.cfg.Verbose || err != nil {

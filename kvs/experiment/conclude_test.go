@@ -12,7 +12,7 @@ func TestNotes(t *testing.T) {
 	s := Sweep{Plan: metrics.Sweep{Knobs: []metrics.Knob{{Name: "nodes", Values: []string{"2"}}}, Until: 0.02}}
 	trial := func(number int, ops float64, stationary bool) metrics.Trial {
 		return metrics.Trial{
-			PlannedTrial: metrics.PlannedTrial{Number: number, Point: []string{"2"}}, OpsPerS: ops, NonStationary: !stationary, Verdict: metrics.Verdict{Valid: true},
+			PlannedTrial: metrics.PlannedTrial{Number: number, Point: []string{"2"}}, Result: metrics.Result{OpsPerS: ops, Verdict: metrics.Verdict{Valid: true}}, NonStationary: !stationary,
 		}
 	}
 	failed := trial(4, 1, false)
@@ -40,7 +40,7 @@ func TestBenchmarkHasModel(t *testing.T) {
 // What two variants have in common is the benchmark's name.
 func TestBenchmarksOfVariants(t *testing.T) {
 	trial := func(variant, batch string) metrics.Trial {
-		run := metrics.Run{Ops: 7, OpsPerS: 7, Workload: map[string]string{"batch": batch, "theta": "0.99"}, Verdict: metrics.Verdict{Valid: true},
+		run := metrics.Run{Result: metrics.Result{Ops: 7, OpsPerS: 7, Verdict: metrics.Verdict{Valid: true}}, Workload: map[string]string{"batch": batch, "theta": "0.99"},
 			Nodes: []metrics.RunNode{{Role: metrics.Client, Config: &metrics.Config{Classes: metrics.FlagClasses{Main: []string{"theta", "batch"}}}}}}
 		return metrics.TrialOf(metrics.PlannedTrial{Point: []string{variant}}, "", run)
 	}

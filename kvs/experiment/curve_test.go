@@ -30,7 +30,7 @@ type queue struct {
 }
 
 func (q *queue) trial(p PlannedTrial) metrics.Trial {
-	run := metrics.Run{Verdict: metrics.Verdict{Valid: true}, OpsPerS: q.mu * (1 + 0.01*q.random.NormFloat64()), Ops: 1e6}
+	run := metrics.Run{Result: metrics.Result{Verdict: metrics.Verdict{Valid: true}, OpsPerS: q.mu * (1 + 0.01*q.random.NormFloat64()), Ops: 1e6}}
 	if _, text, open := strings.Cut(p.Spec.Args, "-rate "); open {
 		lambda, _ := strconv.ParseFloat(strings.TrimSuffix(text, "'"), 64)
 		run.OpsPerS = min(lambda, 0.97*q.mu)
@@ -145,7 +145,7 @@ func TestCurveNeedsItsPeak(t *testing.T) {
 	c := curveOf(1, "", "50%", "2.5k")
 	var done []metrics.Trial
 	for i, rate := range []float64{4000, 1000, 2000} {
-		done = append(done, metrics.Trial{PlannedTrial: c.Plan.Order[i], OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}, Run: new(metrics.Run)})
+		done = append(done, metrics.Trial{PlannedTrial: c.Plan.Order[i], Result: metrics.Result{OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}}, Run: new(metrics.Run)})
 	}
 	groups, err := c.Next(done)
 	if err != nil || len(groups) != 6 {

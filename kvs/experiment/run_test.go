@@ -43,7 +43,7 @@ func (m *machine) trial(p PlannedTrial) (metrics.Trial, error) {
 	}
 	random := rand.New(rand.NewPCG(uint64(p.Number), 0))
 	rate := 1e6 * (1 + m.spread*(random.Float64()-0.5))
-	trial := metrics.Trial{PlannedTrial: p.PlannedTrial, Folder: p.Folder(), OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}}
+	trial := metrics.Trial{PlannedTrial: p.PlannedTrial, Folder: p.Folder(), Result: metrics.Result{OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}}}
 	if m.fails != nil && m.fails(p.Number) {
 		trial.Verdict = metrics.Verdict{Reason: "died", Node: "node1"}
 	}
@@ -217,7 +217,7 @@ func rounds(plan metrics.Sweep, asked float64, length func(number int) float64) 
 			round := length(p.Number)
 			needs := metrics.WindowRounds * round
 			run := &metrics.Run{Window: &metrics.WindowLength{AskedS: asked, RoundS: round, NeedsS: needs, UsedS: used}}
-			made = metrics.Insert(made, metrics.Trial{PlannedTrial: p.PlannedTrial, OpsPerS: 1 / round, Folder: p.Folder(), Verdict: metrics.Verdict{Valid: true}, Run: run})
+			made = metrics.Insert(made, metrics.Trial{PlannedTrial: p.PlannedTrial, Result: metrics.Result{OpsPerS: 1 / round, Verdict: metrics.Verdict{Valid: true}}, Folder: p.Folder(), Run: run})
 		}
 		return made, nil
 	}
@@ -276,7 +276,7 @@ func TestOneBatch(t *testing.T) {
 			case typed:
 				w = &metrics.WindowLength{Batch: asked}
 			}
-			done = metrics.Insert(done, metrics.Trial{PlannedTrial: p.PlannedTrial, OpsPerS: 1, Verdict: metrics.Verdict{Valid: true}, Run: &metrics.Run{Window: w}})
+			done = metrics.Insert(done, metrics.Trial{PlannedTrial: p.PlannedTrial, Result: metrics.Result{OpsPerS: 1, Verdict: metrics.Verdict{Valid: true}}, Run: &metrics.Run{Window: w}})
 		}
 		return done, nil
 	}
@@ -298,7 +298,7 @@ func TestOneBatch(t *testing.T) {
 // A trial whose rounds became longer than its window is no slow trial that is left out: all
 // get a longer window.
 func TestRoundsThatOutgrowTheWindow(t *testing.T) {
-	grown := metrics.Trial{PlannedTrial: metrics.PlannedTrial{Number: 1}, Verdict: metrics.Verdict{Reason: "TOO SHORT"}, Run: &metrics.Run{
+	grown := metrics.Trial{PlannedTrial: metrics.PlannedTrial{Number: 1}, Result: metrics.Result{Verdict: metrics.Verdict{Reason: "TOO SHORT"}}, Run: &metrics.Run{
 		Window: &metrics.WindowLength{AskedS: 5, NeedsS: 4, UsedS: 5},
 		Nodes:  []metrics.RunNode{{Role: metrics.Client, Summary: &metrics.Summary{Latency: map[string]metrics.Quantiles{metrics.OpLatency: {Mean: 1e6}}}}},
 	}}

@@ -39,7 +39,7 @@ func TestSelfTestBounds(t *testing.T) {
 // One test that fails fails the whole, by name; what ended it early says so.
 func TestSelfTestVerdict(t *testing.T) {
 	good, bad := check{What: "one", Passed: true}, check{What: "two", Asked: "1", Measured: "2"}
-	failed := metrics.Trial{Folder: "trial-003", Verdict: metrics.Verdict{Reason: "died", Node: "node1"}}
+	failed := metrics.Trial{Folder: "trial-003", Result: metrics.Result{Verdict: metrics.Verdict{Reason: "died", Node: "node1"}}}
 	for _, test := range []struct {
 		tests []check
 		ended error
@@ -61,7 +61,7 @@ func TestRatioOfRuns(t *testing.T) {
 	var a, b []*metrics.Run
 	for i := range 7 {
 		rate := 1e6 * float64(i+1)
-		a, b = append(a, &metrics.Run{OpsPerS: rate}), append(b, &metrics.Run{OpsPerS: 1.05 * rate})
+		a, b = append(a, &metrics.Run{Result: metrics.Result{OpsPerS: rate}}), append(b, &metrics.Run{Result: metrics.Result{OpsPerS: 1.05 * rate}})
 	}
 	r, err := ratioOf(a, b, opsPerS)
 	if low, high := r.RatioInterval(0.95); err != nil || low < 1.0499 || high > 1.0501 || apart(r) != stats.Above {
@@ -82,7 +82,7 @@ func TestQuickSelfTest(t *testing.T) {
 		if labels[p.Number] = p.Label; p.Of != 4 {
 			t.Errorf("trial %s", p)
 		}
-		run := metrics.Run{Verdict: metrics.Verdict{Check: verdict.Injected}, Latency: map[string]metrics.Quantiles{
+		run := metrics.Run{Result: metrics.Result{Verdict: metrics.Verdict{Check: verdict.Injected}}, Latency: map[string]metrics.Quantiles{
 			metrics.OpLatency:     {Max: 100_000, P99: us(60_000)},
 			metrics.CallLatency:   {P50: us([]float64{5, 5, 1000, 2000}[p.Number-1])},
 			metrics.ServerLatency: {P50: us(1000)},
@@ -135,7 +135,7 @@ func TestSelfTestPairs(t *testing.T) {
 	s := SelfTest{Plan: metrics.Sweep{Seed: 3}, Cores: "--server-cores 0"}
 	var trials []metrics.Trial
 	for number := range 4 {
-		run := metrics.Run{Verdict: metrics.Verdict{Check: verdict.Injected}}
+		run := metrics.Run{Result: metrics.Result{Verdict: metrics.Verdict{Check: verdict.Injected}}}
 		trials = append(trials, metrics.TrialOf(metrics.PlannedTrial{Number: number + 1}, "", run))
 	}
 	first, err := s.Next(trials)
@@ -148,7 +148,7 @@ func TestSelfTestPairs(t *testing.T) {
 	begun := time.Now()
 	for remade := 1; remade <= mostRemade+1; remade++ {
 		for i := range 2 {
-			run := metrics.Run{Verdict: metrics.Verdict{Reason: "apart"}, WindowStart: begun.Add(time.Duration(i) * time.Minute), WindowS: 1}
+			run := metrics.Run{Result: metrics.Result{Verdict: metrics.Verdict{Reason: "apart"}, WindowS: 1}, WindowStart: begun.Add(time.Duration(i) * time.Minute)}
 			trials = append(trials, metrics.TrialOf(metrics.PlannedTrial{Number: len(trials) + 1}, "", run))
 		}
 		next, err := s.Next(trials)

@@ -13,7 +13,7 @@ func ratedTrials(rates ...float64) (plan metrics.Sweep, done []metrics.Trial) {
 	for i, rate := range rates {
 		planned := metrics.PlannedTrial{Number: i + 1}
 		plan.Order = append(plan.Order, planned)
-		done = append(done, metrics.Trial{PlannedTrial: planned, OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}, Run: &metrics.Run{}})
+		done = append(done, metrics.Trial{PlannedTrial: planned, Result: metrics.Result{OpsPerS: rate, Verdict: metrics.Verdict{Valid: true}}, Run: &metrics.Run{}})
 	}
 	return plan, done
 }
@@ -60,7 +60,7 @@ func TestAnswerOfUnfinishedTrials(t *testing.T) {
 // A round of more operations than there are records repeats keys.
 func TestFewRecords(t *testing.T) {
 	for records, want := range map[string]bool{"100": true, "16383": true, "16384": false, "1000000": false} {
-		run := metrics.Run{Verdict: metrics.Verdict{Valid: true}, Workload: metrics.Settings{"records": records, "batch": "8192"}, Nodes: []metrics.RunNode{{Role: metrics.Server}, {Role: metrics.Server}}}
+		run := metrics.Run{Result: metrics.Result{Verdict: metrics.Verdict{Valid: true}}, Workload: metrics.Settings{"records": records, "batch": "8192"}, Nodes: []metrics.RunNode{{Role: metrics.Server}, {Role: metrics.Server}}}
 		all := AnswerOf(run).Caveats
 		if got := len(all) > 0 && all[0].Name == "FEW RECORDS" && all[0].Text == "a round has 16384 operations on "+records+" records: its calls repeat keys"; got != want {
 			t.Errorf("%s records: %v", records, all)

@@ -53,7 +53,7 @@ func TestTotalOffered(t *testing.T) {
 func TestCheckCommonWindow(t *testing.T) {
 	begun := time.Now()
 	at := func(after time.Duration, seconds float64) metrics.Run {
-		return metrics.Run{WindowStart: begun.Add(after), WindowS: seconds}
+		return metrics.Run{WindowStart: begun.Add(after), Result: metrics.Result{WindowS: seconds}}
 	}
 	for _, test := range []struct {
 		a, b  metrics.Run

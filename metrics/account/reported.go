@@ -178,6 +178,7 @@ func warmUp(clients []*Reported) (found *stats.Stationarity) {
 // Fill fills in what the nodes of a run reported: one account for each of the run's nodes, in their
 // order. soak says that no process may grow in the window.
 func Fill(r *metrics.Run, reported []*Reported, soak bool) {
+	r.Schema = metrics.Schema
 	var clients []*Reported
 	for i, n := range reported {
 		node := &r.Nodes[i]

@@ -18,7 +18,7 @@ func mm1(mu float64, shares []float64, noise ...float64) (points []metrics.Point
 		point := metrics.Point{Values: []string{fmt.Sprintf("%.0f%%", 100*share)}}
 		for _, factor := range noise {
 			lambda := share * mu
-			run := metrics.Run{OpsPerS: min(lambda, mu), Ops: uint64(10 * min(lambda, mu)), Offered: &metrics.Offered{OpsPerS: lambda, Ops: uint64(10 * lambda)}, Verdict: metrics.Verdict{Valid: true}}
+			run := metrics.Run{Result: metrics.Result{OpsPerS: min(lambda, mu), Ops: uint64(10 * min(lambda, mu)), Verdict: metrics.Verdict{Valid: true}}, Offered: &metrics.Offered{OpsPerS: lambda, Ops: uint64(10 * lambda)}}
 			if lambda < mu {
 				mean := factor * 1e6 / (mu - lambda)
 				at := func(q float64) *float64 { return new(-mean * math.Log(1-q)) }
@@ -162,7 +162,7 @@ func TestRateBesideSaturation(t *testing.T) {
 
 // The table is recomputed here from the formulas, in 80 columns.
 func TestTableOfAQueue(t *testing.T) {
-	points := append(mm1(1e5, tenths, 1), metrics.Point{Values: []string{Peak}, Valid: []metrics.Trial{{OpsPerS: 1e5, Run: new(metrics.Run)}}})
+	points := append(mm1(1e5, tenths, 1), metrics.Point{Values: []string{Peak}, Valid: []metrics.Trial{{Result: metrics.Result{OpsPerS: 1e5}, Run: new(metrics.Run)}}})
 	c := Of(metrics.Sweep{SLO: "p99=100us"}, points)
 	columns, rows := c.Table()
 	if !slices.Equal(columns, []string{"of peak", "offered", "achieved", "p50", "p95", "p99", "p99.9", "late", "note"}) || len(rows) != len(tenths) || c.Peak != 1e5 {

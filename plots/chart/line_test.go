@@ -82,7 +82,7 @@ func TestSweepOfRuns(t *testing.T) {
 // ranAt returns a run of some nodes with a throughput.
 func ranAt(nodes int, opsPerS float64, verdict metrics.Verdict, work map[string]string) *folder.Run {
 	return &folder.Run{Run: metrics.Run{
-		ID: "r", Nodes: make([]metrics.RunNode, nodes), OpsPerS: opsPerS, Verdict: verdict, Workload: work,
+		ID: "r", Nodes: make([]metrics.RunNode, nodes), Result: metrics.Result{OpsPerS: opsPerS, Verdict: verdict}, Workload: work,
 	}}
 }
 

@@ -110,7 +110,7 @@ func TestAgainOfOtherFolders(t *testing.T) {
 // A quick run is not compared with a full one.
 func TestAgainOfQuickRuns(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
-	run := metrics.Run{Schema: metrics.Schema, ID: "a", OpsPerS: 1, WindowS: 1, Verdict: foldertest.Valid}
+	run := metrics.Run{Result: metrics.Result{Schema: metrics.Schema, OpsPerS: 1, WindowS: 1, Verdict: foldertest.Valid}, ID: "a"}
 	foldertest.WriteJSON(t, filepath.Join(first, "run.json"), run)
 	run.Quick = true
 	foldertest.WriteJSON(t, filepath.Join(second, "run.json"), run)
@@ -128,7 +128,7 @@ func TestUnlike(t *testing.T) {
 		config := &metrics.Config{Binary: pick("aaaa", "bbbb"), Host: metrics.Host{CPUModel: pick("Xeon", "Epyc"), GoVersion: "go1.26"}, Flags: map[string]string{"model": "conn"}}
 		facts := &metrics.Facts{Data: metrics.Link{BitsPerS: 1e9}, Traits: map[string]string{"smt": pick("on", "off"), "clocksource": "tsc", pick("ksm", "swap"): "1"},
 			Settings: []metrics.HostSetting{{Name: pick("rings eth0", "rings eno1"), Value: pick("512", "4096")}}}
-		foldertest.WriteJSON(t, filepath.Join(dir, "run.json"), metrics.Run{Schema: metrics.Schema, ID: "r", OpsPerS: pickRate(i), WindowS: 1, Verdict: foldertest.Valid, GitCommit: pick("c0", "c1"),
+		foldertest.WriteJSON(t, filepath.Join(dir, "run.json"), metrics.Run{Result: metrics.Result{Schema: metrics.Schema, OpsPerS: pickRate(i), WindowS: 1, Verdict: foldertest.Valid}, ID: "r", GitCommit: pick("c0", "c1"),
 			Workload: metrics.Settings{"batch": pick("1", "2")}, Preflight: &metrics.Preflight{Machines: []metrics.Machine{{Nodes: []string{"a"}, Facts: facts}}},
 			Nodes: []metrics.RunNode{{Name: "a", Role: metrics.Server, Config: config}}})
 	}

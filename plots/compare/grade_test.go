@@ -71,24 +71,24 @@ func TestGradeRun(t *testing.T) {
 		run  metrics.Run
 		want string
 	}{
-		{metrics.Run{OpsPerS: 3.2e6, Verdict: foldertest.Valid}, `grade 92 %
+		{metrics.Run{Result: metrics.Result{OpsPerS: 3.2e6, Verdict: foldertest.Valid}}, `grade 92 %
   judged on 3.2M ops/s: one trial, no interval; 6 trials would have one
   reached the step of 3.2M ops/s, with 0.0 % to spare
   the next, 6.4M ops/s for 95 %, needs 2.00 times as much`},
-		{metrics.Run{OpsPerS: 399_999, Verdict: foldertest.Valid}, `grade 0 %
+		{metrics.Run{Result: metrics.Result{OpsPerS: 399_999, Verdict: foldertest.Valid}}, `grade 0 %
   judged on 400k ops/s: one trial, no interval; 6 trials would have one
   no step is reached
   the next, 400k ops/s for 80 %, needs 1.00 times as much`},
-		{metrics.Run{OpsPerS: 25.6e6, Verdict: foldertest.Valid, Lab: &metrics.Lab{Hosts: 8, LinkBitsPerS: 1e9}}, `grade 100 %
+		{metrics.Run{Result: metrics.Result{OpsPerS: 25.6e6, Verdict: foldertest.Valid}, Lab: &metrics.Lab{Hosts: 8, LinkBitsPerS: 1e9}}, `grade 100 %
   judged on 25.6M ops/s: one trial, no interval; 6 trials would have one
   reached the step of 12.8M ops/s, with 100.0 % to spare
   measured in a virtual lab, 8 hosts on one machine, links 1 Gb/s: not a cluster's number`},
-		{metrics.Run{OpsPerS: 3.2e6, Verdict: foldertest.Valid, WarmUp: &stats.Stationarity{}}, `grade 92 %
+		{metrics.Run{Result: metrics.Result{OpsPerS: 3.2e6, Verdict: foldertest.Valid}, WarmUp: &stats.Stationarity{}}, `grade 92 %
   judged on 3.2M ops/s: one trial, no interval; 6 trials would have one
   reached the step of 3.2M ops/s, with 0.0 % to spare
   the next, 6.4M ops/s for 95 %, needs 2.00 times as much`},
-		{metrics.Run{OpsPerS: 99e6, Verdict: foldertest.Valid, Quick: true}, "no grade: the result has a caveat that ../grades.toml does not allow, QUICK: the run was a short look, with few records"},
-		{metrics.Run{OpsPerS: 99e6, Verdict: metrics.Verdict{Reason: "misses", Node: "n1"}}, "no grade: the verdict is INVALID(misses, n1)"},
+		{metrics.Run{Result: metrics.Result{OpsPerS: 99e6, Verdict: foldertest.Valid, Quick: true}}, "no grade: the result has a caveat that ../grades.toml does not allow, QUICK: the run was a short look, with few records"},
+		{metrics.Run{Result: metrics.Result{OpsPerS: 99e6, Verdict: metrics.Verdict{Reason: "misses", Node: "n1"}}}, "no grade: the verdict is INVALID(misses, n1)"},
 	} {
 		if got := scale.GradeRun(test.run).String(); got != test.want {
 			t.Errorf("grade is\n%s\nwant\n%s", got, test.want)
@@ -118,10 +118,10 @@ func TestGradeTrials(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var trials []metrics.Trial
 			for _, rate := range test.rates {
-				trials = append(trials, metrics.Trial{OpsPerS: rate, Verdict: foldertest.Valid})
+				trials = append(trials, metrics.Trial{Result: metrics.Result{OpsPerS: rate, Verdict: foldertest.Valid}})
 			}
 			for range test.failed {
-				trials = append(trials, metrics.Trial{OpsPerS: 99 * m, Verdict: metrics.Verdict{Reason: "x"}})
+				trials = append(trials, metrics.Trial{Result: metrics.Result{OpsPerS: 99 * m, Verdict: metrics.Verdict{Reason: "x"}}})
 			}
 			plan := metrics.Sweep{Knobs: test.knobs, Order: make([]metrics.PlannedTrial, len(trials)+test.left)}
 			got := scale.GradeTrials(plan, trials)
@@ -222,7 +222,7 @@ func TestScaleRefusesResults(t *testing.T) {
 		{"unknown", text(), metrics.Run{}, `no grade: not the work of c.toml: -workload is "", want YCSB-B`},
 		{"unsteady", text(), metrics.Run{Workload: done, WarmUp: unsteady}, "no grade: the result has a caveat that c.toml does not allow, NON-STATIONARY: the rate drifted by "},
 		{"unsteady and allowed", text("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, WarmUp: unsteady}, "grade 50 %"},
-		{"quick", text("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Quick: true}, "no grade: the result has a caveat that c.toml does not allow, QUICK: "},
+		{"quick", text("allow = []", `allow = ["NON-STATIONARY"]`), metrics.Run{Workload: done, Result: metrics.Result{Quick: true}}, "no grade: the result has a caveat that c.toml does not allow, QUICK: "},
 	} {
 		scale, err := scaleOf(t, "c.toml", test.text)
 		if err != nil {

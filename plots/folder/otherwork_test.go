@@ -18,7 +18,7 @@ func TestOtherWork(t *testing.T) {
 		}
 		return l
 	}
-	r := &Run{Run: metrics.Run{WindowStart: start, WindowS: 3}, Logs: []Log{
+	r := &Run{Run: metrics.Run{WindowStart: start, Result: metrics.Result{WindowS: 3}}, Logs: []Log{
 		log("a", metrics.Server, [2]float64{100, 200}, [2]float64{100, 100}, [2]float64{90, 0}),
 		log("a", metrics.Client, [2]float64{100, 180}, [2]float64{100, 100}, [2]float64{90, 0}),
 		log("b", metrics.Client, [2]float64{50, 200}, [2]float64{50, 200}, [2]float64{80, 200}),

@@ -27,7 +27,7 @@ func interval(end, lengthS float64, ops uint64, phase metrics.Phase) Sample {
 // moments.
 func twoClients() *Run {
 	return &Run{
-		Run:       metrics.Run{WindowStart: start, WindowS: 2},
+		Run:       metrics.Run{WindowStart: start, Result: metrics.Result{WindowS: 2}},
 		Latencies: latency.NewSet(),
 		Logs: []Log{
 			{Node: "s", Role: metrics.Server, Intervals: []Sample{interval(1, 1, 999, metrics.Window)}},

@@ -158,7 +158,7 @@ func TestSummary(t *testing.T) {
 			}},
 			{Name: "n1", Role: metrics.Client},
 		},
-		WindowS: 2, Ops: 24.8e6, OpsPerS: 12.4e6,
+		Result: metrics.Result{WindowS: 2, Ops: 24.8e6, OpsPerS: 12.4e6},
 		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, P99: &p99, Max: 3000,
 			CI95: map[string][2]float64{"p99": {2100, 2900}}}},
 	}
@@ -182,7 +182,7 @@ call, 95 % intervals in ms: p99 2.1 to 2.9
 func TestSummaryOfSaturation(t *testing.T) {
 	const why = "saturated: 93.0 % of the offered rate"
 	run := metrics.Run{
-		WindowS: 2, Ops: 930, OpsPerS: 465, Offered: &metrics.Offered{Arrivals: "poisson", OpsPerS: 500, Ops: 1000},
+		Result: metrics.Result{WindowS: 2, Ops: 930, OpsPerS: 465}, Offered: &metrics.Offered{Arrivals: "poisson", OpsPerS: 500, Ops: 1000},
 		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, Max: 3000, Refused: why}},
 	}
 	want := `

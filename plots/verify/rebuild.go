@@ -23,8 +23,9 @@ const unwitnessed = "id, version, command, git_commit, changed_files, server_com
 func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verdict) metrics.Run {
 	then := read.Run
 	run := metrics.Run{
-		Schema: metrics.Schema, Version: then.Version, ID: then.ID, Started: then.Started, Ended: then.Ended, Command: then.Command, GitCommit: then.GitCommit, Changed: then.Changed, ServerCommit: then.ServerCommit,
-		Lab: then.Lab, Preflight: then.Preflight, Together: then.Together, Symmetric: then.Symmetric, Quick: then.Quick, Contained: then.Contained, Check: then.Check, ValueKey: then.ValueKey, Choice: then.Choice, Asked: then.Asked,
+		Result:  metrics.Result{Started: then.Started, Ended: then.Ended, Quick: then.Quick},
+		Version: then.Version, ID: then.ID, Command: then.Command, GitCommit: then.GitCommit, Changed: then.Changed, ServerCommit: then.ServerCommit,
+		Lab: then.Lab, Preflight: then.Preflight, Together: then.Together, Symmetric: then.Symmetric, Contained: then.Contained, Check: then.Check, ValueKey: then.ValueKey, Choice: then.Choice, Asked: then.Asked,
 	}
 	var reported []*account.Reported
 	for _, node := range then.Nodes {

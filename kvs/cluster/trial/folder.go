@@ -63,7 +63,7 @@ func (f Folder) Path(name string) string { return filepath.Join(string(f), name)
 
 // WriteRun writes run.json.
 func (f Folder) WriteRun(run metrics.Run) error {
-	run.Schema, run.Version = metrics.Schema, build.Version
+	run.Version = build.Version
 	return f.WriteJSON("run.json", run)
 }
 
