@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,77 +72,6 @@ func ceilingJSON(t *testing.T, tr *testRun, name string) (run metrics.Run) {
 		t.Errorf("verdict on %s: %v", name, run.Verdict)
 	}
 	return run
-}
-
-// A ceiling that fails is said, and the run goes on.
-func TestFailedCeiling(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	tr.ceiling = true
-	if err := tr.run(context.Background(), "node2:kill:window", "-once "+filepath.Join(t.TempDir(), "once")); err != nil {
-		t.Fatalf("Run: %v\n%s", err, tr.stderr.String())
-	}
-	c := tr.runJSON(t).Ceiling
-	if c == nil || c.Headroom != 0 || c.InprocOpsPerS <= 0 || c.Note != "no null engine: INVALID(died of signal 9 (killed), node2)" {
-		t.Errorf("ceiling %+v", c)
-	}
-	if !strings.Contains(tr.stdout.String(), "\nceiling not measured (in process ") {
-		t.Errorf("output:\n%s", tr.stdout.String())
-	}
-	tr.checkGone(t, 4)
-}
-
-func TestInterruptedCeiling(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	tr.ceiling = true
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- tr.run(ctx, "node2:pause:window") }()
-	tr.waitFor(t, "ceiling-null/kvsclient-node2.log", "fault pause at window")
-	cancel()
-	if err := <-ended; ExitStatus(err) != 130 {
-		t.Errorf("exit status %d (%v), want 130", ExitStatus(err), err)
-	}
-	tr.waitGone(t, "ceiling-null/kvsclient-node3.log")
-	if v := tr.runJSON(t).Verdict; v.String() != "INVALID(interrupted)" {
-		t.Errorf("verdict %v", v)
-	}
-}
-
-// Trials that differ in nothing that a ceiling depends on share it: theta changes
-// the clients' work, and the engine that of the servers.
-func TestSweepSharesCeilings(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	tr.ceiling = true
-	args := []string{"2", "2", "-fake-clients node2,node3", "", "--sweep", "theta=0.5,0.9", "--sweep", "engine=mutex,slab", "--out", tr.out}
-	if err := tr.Run(context.Background(), args); err != nil {
-		t.Fatalf("Run: %v\n%s", err, tr.stderr.String())
-	}
-	folders, err := filepath.Glob(filepath.Join(tr.out, "latest", "trial-*", "ceiling-null"))
-	if err != nil || len(folders) != 2 {
-		t.Errorf("the null engine was run for %v (%v), want two of four trials", folders, err)
-	}
-	for _, trial := range []string{"trial-001", "trial-002", "trial-003", "trial-004"} {
-		if !strings.Contains(tr.read(t, trial+"/run.json"), `"headroom":`) {
-			t.Errorf("%s has no headroom", trial)
-		}
-	}
-}
-
-func TestNoCeiling(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	if err := tr.run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(tr.stdout.String(), "\nceiling not measured: --no-ceiling\n") {
-		t.Errorf("output:\n%s", tr.stdout.String())
-	}
-	if entries, _ := filepath.Glob(filepath.Join(tr.out, "latest", "ceiling*")); len(entries) > 0 {
-		t.Errorf("there is %v", entries)
-	}
 }
 
 // The stores of the clients in process must leave half of a machine's free memory.

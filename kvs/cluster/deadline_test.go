@@ -21,7 +21,7 @@ func TestDeadline(t *testing.T) {
 				tr = newTrial(t)
 				tr.timeouts.Silence = time.Hour // only the deadline can end it
 				err = tr.Run(context.Background(), []string{"--deadline", deadline.String(), "2", "2", "-fake-clients node2,node3 " + fault, "node2:pause:window node3:pause:window", "--out", tr.out})
-				if tr.has("kvsclient-node2.log", "fault pause at window") && tr.has("kvsclient-node3.log", "fault pause at window") && (fault == "" || tr.has("kvsserver-node1.log", "fault hang at load")) {
+				if has(tr.out+"/latest/kvsclient-node2.log", "fault pause at window") && has(tr.out+"/latest/kvsclient-node3.log", "fault pause at window") && (fault == "" || has(tr.out+"/latest/kvsserver-node1.log", "fault hang at load")) {
 					break
 				}
 			}

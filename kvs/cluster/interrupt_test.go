@@ -12,21 +12,28 @@ import (
 	"time"
 )
 
-// waitFor polls a node's log for a line.
-func (tr *testRun) waitFor(t *testing.T, file, line string) {
+// waitFor waits until a file of the run has a text.
+func (tr *testRun) waitFor(t *testing.T, file, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if tr.has(file, line) {
-			return
-		}
+	if !comes(filepath.Join(tr.out, "latest", file), text) {
+		t.Fatalf("%s has no %q", file, text)
 	}
-	t.Fatalf("%s has no %q", file, line)
 }
 
-// has reports whether a node's log has a line.
-func (tr *testRun) has(file, line string) bool {
-	text, err := os.ReadFile(filepath.Join(tr.out, "latest", file))
-	return err == nil && strings.Contains(string(text), line)
+// comes waits until a file has a text, and reports false if it has none in two minutes.
+func comes(file, text string) bool {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if has(file, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether a file has a text.
+func has(file, text string) bool {
+	all, err := os.ReadFile(file)
+	return err == nil && strings.Contains(string(all), text)
 }
 
 func TestInterrupt(t *testing.T) {
@@ -84,15 +91,4 @@ func (tr *testRun) waitGone(t *testing.T, file string) {
 		}
 	}
 	t.Fatalf("process %d of %s does not leave", pid, file)
-}
-
-// A node that does not leave when its standard input closes is killed.
-func TestStubbornNodeIsKilled(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	err := tr.run(context.Background(), "node2:stubborn:window", "node3:exit3:drain")
-	if ExitStatus(err) != 1 {
-		t.Errorf("exit status %d (%v), want 1", ExitStatus(err), err)
-	}
-	tr.checkGone(t, 4)
 }

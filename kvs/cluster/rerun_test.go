@@ -1,59 +1,13 @@
 package cluster
 
 import (
-	"context"
 	"io"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
-
-// A rerun makes the recorded command again, without what names the first run's folders, and
-// says whether the result is as it was. Its exit status is 1 if the result is not.
-func TestRerun(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	if err := tr.run(context.Background()); err != nil {
-		t.Fatalf("%v\n%s", err, tr.stderr.String())
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Join(tr.out, "latest"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := tr.runJSON(t)
-	first.OpsPerS *= 1e6 // far beyond what noise does
-	if err := trial.Folder(dir).WriteRun(first); err != nil {
-		t.Fatal(err)
-	}
-	again := newTrial(t)
-	err = again.Run(context.Background(), []string{"rerun", dir, "--times", "3", "--margin", "20%", "--out", again.out})
-	if ExitStatus(err) != exitInvalid {
-		t.Fatalf("%v\n%s%s", err, again.stdout.String(), again.stderr.String())
-	}
-	begun, trials := again.sweepFolder(t)
-	if begun.Trials != 3 || len(trials) != 3 || !trials[0].Verdict.Valid || trials[0].Servers != 2 || slices.Contains(begun.Command, "rerun") || slices.Contains(begun.Command, tr.out) {
-		t.Errorf("plan %+v", begun)
-	}
-	var r metrics.Rerun
-	if err := metrics.ReadJSON(filepath.Join(again.out, "latest", metrics.RerunFile), &r); err != nil {
-		t.Fatal(err)
-	}
-	if r.Of != first.ID || r.Margin != 0.2 || r.Outcome() != metrics.Differs || len(r.Figures) != 1 || r.Figures[0].Figure != "ops/s" || !slices.Equal(r.Command, first.Command) {
-		t.Errorf("%+v", r)
-	}
-	if !slices.Contains(r.Left, tr.out) || !slices.Contains(r.Given, again.out) {
-		t.Errorf("left out %q, given %q", r.Left, r.Given)
-	}
-	out := again.stdout.String()
-	if !strings.Contains(out, "\nrerun of "+first.ID+", within 20 %: differs (0 agrees, 1 differs, 0 cannot tell)\n") || !strings.HasSuffix(out, "\nverdict VALID\n") {
-		t.Errorf("output:\n%s", out)
-	}
-}
 
 // The words of a rerun are those of the recorded command, without what holds only where it
 // was given.

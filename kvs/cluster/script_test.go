@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/plots"
@@ -18,13 +19,19 @@ import (
 )
 
 // launch is the program run-cluster.sh of the scripts: the launcher over fake nodes, whose
-// checkout is the script's folder. It draws if DRAW is set, which is slow with -race.
+// checkout is the script's folder. It draws if DRAW is set, which is slow with -race, and the
+// file listed has a line for each list of runs that it would renew.
 func launch() {
 	root, err := os.Getwd()
 	if err != nil {
 		panic(err)
 	}
 	l := fakeLauncher(root, os.Stdout, os.Stderr)
+	l.List = func(dir string) error {
+		file, err := os.OpenFile("listed", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		_, unwritten := fmt.Fprintln(file, dir)
+		return errors.Join(err, unwritten, file.Close())
+	}
 	if os.Getenv("DRAW") != "" {
 		l.Draw = plots.Pages(nil).Draw
 	}
@@ -44,12 +51,13 @@ func TestScripts(t *testing.T) {
 		Dir:                "testdata/script",
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
-			for _, name := range []string{programVariable, "GORACE", "GOCACHE", "GOFLAGS"} {
+			for _, name := range []string{programVariable, "GORACE", "HOME"} {
 				env.Setenv(name, os.Getenv(name))
 			}
+			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"refuse": refuse, "plan": planned, "waitfor": waitFor},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"refuse": refuse, "plan": planned, "waitfor": waitFor, "gone": gone},
 	})
 }
 
@@ -59,8 +67,9 @@ func answer(ts *testscript.TestScript, words []string) (said string, err error) 
 	l := fakeLauncher(ts.MkAbs("."), &out, &out)
 	l.Slurm = nodes.Slurm{Job: ts.Getenv("SLURM_JOB_ID"), NodeList: ts.Getenv("SLURM_JOB_NODELIST"), Scontrol: scontrol}
 	l.Extras.Contain = fences
+	before, _ := os.ReadDir(ts.MkAbs("logs"))
 	err = l.Run(context.Background(), words)
-	if _, made := os.Stat(ts.MkAbs("logs")); made == nil {
+	if after, _ := os.ReadDir(ts.MkAbs("logs")); len(after) > len(before) {
 		ts.Fatalf("a folder was made")
 	}
 	return out.String(), err
@@ -88,10 +97,15 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 
 // waitFor waits until a file has a text.
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(text), args[1]) {
-			return
-		}
+	if !comes(ts.MkAbs(args[0]), args[1]) {
+		ts.Fatalf("%s has no %q", args[0], args[1])
 	}
-	ts.Fatalf("%s has no %q", args[0], args[1])
+}
+
+// gone fails unless the last run, or one in a folder of it, has the logs of so many nodes,
+// whose processes have ended.
+func gone(ts *testscript.TestScript, _ bool, args []string) {
+	dir := filepath.Join(append([]string{ts.MkAbs("logs/latest")}, args[1:]...)...)
+	nodes, err := strconv.Atoi(args[0])
+	ts.Check(errors.Join(err, checkGone(dir, nodes)))
 }

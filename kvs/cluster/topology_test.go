@@ -99,23 +99,3 @@ func TestSharedNodes(t *testing.T) {
 		t.Errorf("error %v, want one that names the name", err)
 	}
 }
-
-// A symmetric run is a separate class in run.json and in summary.txt.
-func TestSymmetricRun(t *testing.T) {
-	t.Parallel()
-	tr := newTrial(t)
-	if err := tr.Run(context.Background(), []string{"--local", "--symmetric", "2", "2", "-fake-clients node0,node1", "", "--out", tr.out}); err != nil {
-		t.Fatalf("Run: %v\n%s", err, tr.stderr.String())
-	}
-	tr.checkGone(t, 4)
-	run := tr.runJSON(t)
-	if !run.Symmetric || run.Machines() != 2 || len(run.Nodes) != 4 || run.Total != run.Applied {
-		t.Errorf("symmetric %v, %d machines, %d nodes", run.Symmetric, run.Machines(), len(run.Nodes))
-	}
-	if text := tr.read(t, "summary.txt"); !strings.Contains(text, "BenchmarkKVS/servers=2/clients=2/symmetric/nodes=2/") {
-		t.Errorf("summary.txt:\n%s", text)
-	}
-	if out := tr.stdout.String(); !strings.Contains(out, "2 servers + 2 clients, symmetric on 2 nodes: ") {
-		t.Errorf("output:\n%s", out)
-	}
-}
