@@ -265,37 +265,12 @@ func TestStoresInUse(t *testing.T) {
 	if len(run.Servers()) != 3 || run.Counting != metrics.CountsExact {
 		t.Errorf("%d servers, counts %s\n%s", len(run.Servers()), run.Counting, output)
 	}
+	two := "redis://" + redistest.Start(t).Addr + "," + redistest.Start(t).Addr
+	if run, _ = measure(t, "--target", two); len(run.Servers()) != 2 || run.Counting != metrics.CountsExact {
+		t.Errorf("%d servers, counts %s", len(run.Servers()), run.Counting)
+	}
 	out, err = exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", t.TempDir(), "--target", "redis://"+cluster[1].Addr, "--secs", "1").CombinedOutput()
 	if err == nil || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), "it is a node of a Redis Cluster: want redis-cluster://"+cluster[1].Addr) {
 		t.Errorf("a cluster's node as a Redis of its own: %v\n%s", err, out)
-	}
-}
-
-// What one program would ignore is refused, and what the help allows is taken.
-func TestNothingIsIgnored(t *testing.T) {
-	bin := filepath.Join(build(t), "bin", "kvscluster")
-	for _, test := range []struct {
-		args []string
-		want string // "" for a plan
-	}{
-		{[]string{"--client-args", "-engine slab"}, "-engine in the clients' arguments: the servers have the engine: want --engine, or it in --server-args"},
-		{[]string{"1", "1", "", "-engine slab"}, "-engine in the clients' arguments"},
-		{[]string{"../stores/claw.toml"}, `servers "../stores/claw.toml": want --target ../stores/claw.toml to measure that store`},
-		{[]string{"1", "redis"}, `clients "redis": want --target redis to measure that store`},
-		{[]string{"redis://u:s3cret@h"}, "want --target redis://u:***@h to measure"},
-		{[]string{"1", "1", "../claw.toml"}, `server-args "../claw.toml": want --target ../claw.toml`},
-		{[]string{"--target", "server:../lab"}, "such as ../lab/store.toml"},
-		{[]string{"--target", "unix:///run/x.sock", "--server-cores", "0"}, "the store runs already, where it is: leave --symmetric, --servers-per-node and --server-cores out"},
-		{[]string{"--target", "redis://h?ca=ca.pem"}, "ca: open ca.pem: no such file"},
-		{[]string{"--engine", "slab"}, ""},
-		{[]string{"--quick", "--secs", "3"}, ""},
-		{[]string{"--target", "redis://u:s3cret@h/1"}, "/1: want no path, or /0 for Redis"},
-		{[]string{"--target", "rediss://u:s3cret@h?ca=none"}, "ca: open none: no such file"},
-		{[]string{"--target", "redsi://u:s3cret@h:1"}, "did you mean redis?"},
-	} {
-		out, err := exec.Command(bin, append([]string{"--local", "--dry-run"}, test.args...)...).CombinedOutput()
-		if (err == nil) != (test.want == "") || !strings.Contains(string(out), test.want) || strings.Contains(string(out), "s3cret") {
-			t.Errorf("%q: %v\n%s, want %q", test.args, err, out, test.want)
-		}
 	}
 }

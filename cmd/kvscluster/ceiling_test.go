@@ -4,10 +4,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
-	"kvlab/internal/redistest"
 	"kvlab/metrics"
 )
 
@@ -51,35 +49,5 @@ func TestCeiling(t *testing.T) {
 		if f := node.Config.Flags; f["engine"] != "slab" || f["transport"] != "inproc" || f["records"] != "1500" {
 			t.Errorf("%s in process: engine %s, transport %s, %s records", node.Name, f["engine"], f["transport"], f["records"])
 		}
-	}
-}
-
-// A foreign store stands beside the same clients against a server that speaks its protocol and
-// has no store. Where there is none, the result says so.
-func TestForeignCeilings(t *testing.T) {
-	inCI(t)
-	redistest.Need(t, "redis-server", "memcached")
-	t.Parallel()
-	for _, test := range []struct{ target, want string }{
-		{"redis", "RESP"}, {"redis-cluster", "RESP"}, {"memcached", "memcached's text protocol"}, {startServer(t, ""), "net/rpc with gob"},
-	} {
-		t.Run(test.want, func(t *testing.T) {
-			t.Parallel()
-			root, out := build(t), t.TempDir()
-			said, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--out", out, "--target", test.target,
-				"--records", "5000", "--workers", "4", "--rate", "2k", "--warmup", "0", "--secs", "2").CombinedOutput()
-			share := regexp.MustCompile(`\d+ % of what ` + test.want + ` allows`)
-			if words := strings.Join(strings.Fields(string(said)), " "); err != nil || !share.MatchString(words) || !strings.HasSuffix(words, " verdict VALID") {
-				t.Fatalf("%v, want %s:\n%s", err, share, said)
-			}
-			run, null := readRun(t, filepath.Join(out, "latest")), readRun(t, filepath.Join(out, "latest", "ceiling-null"))
-			if run.Ceiling.NullOpsPerS != null.OpsPerS || null.Verdict.Check != "ceiling" || run.Ceiling.Headroom <= 1 {
-				t.Errorf("ceiling %+v, of a run with %v ops/s, %v", run.Ceiling, null.OpsPerS, null.Verdict)
-			}
-		})
-	}
-	said, err := exec.Command(filepath.Join(build(t), "bin", "kvsserver"), "-target", "etcd", "-engine", "null").CombinedOutput()
-	if want := "-engine null: kvlab has no server that speaks as etcd does and has no store\n"; err == nil || !strings.HasSuffix(string(said), want) {
-		t.Errorf("%v, want %q:\n%s", err, want, said)
 	}
 }

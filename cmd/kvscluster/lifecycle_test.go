@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -39,51 +37,5 @@ func TestNodesLeaveWithTheirLauncher(t *testing.T) {
 			}
 			t.Logf("gone after %v", time.Since(killed).Round(time.Millisecond))
 		})
-	}
-}
-
-// --reap ends the nodes of a run under way, whose launcher then fails, and leaves
-// nothing.
-func TestReap(t *testing.T) {
-	inCI(t)
-	t.Parallel()
-	root := build(t)
-	nodes := func() []int { return append(processes(root, "kvsserver"), processes(root, "kvsclient")...) }
-	command := func(args ...string) *exec.Cmd {
-		return exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
-	}
-	reap := func() string {
-		t.Helper()
-		stdout, err := command("--reap", "--local").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(stdout)
-	}
-	out := t.TempDir()
-	run := command("--local", "--no-ceiling", "--secs", "600", "--out", out, "--client-args", "-records 20000 -workers 4 -batch 64 -rate 5k -warmup 0")
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { run.Process.Kill() }) // the nodes leave with it
-	waitFor(t, filepath.Join(out, "latest", "kvsclient-node1.log"), "phase window")
-	left := nodes()
-	if len(left) != 2 {
-		t.Fatalf("processes %v, want 2", left)
-	}
-	said := reap()
-	for i, program := range []string{"kvsserver node0", "kvsclient node1"} {
-		if want := fmt.Sprintf("this machine: ended %s, process %d, started ", program, left[i]); !strings.Contains(said, want) {
-			t.Errorf("output %q, want %q", said, want)
-		}
-	}
-	if pids := nodes(); len(pids) > 0 {
-		t.Errorf("%v still run", pids)
-	}
-	if run.Wait(); run.ProcessState.ExitCode() != 1 {
-		t.Errorf("the launcher ended with %v, want exit status 1", run.ProcessState)
-	}
-	if said = reap(); said != "this machine: ended nothing\n" {
-		t.Errorf("output %q", said)
 	}
 }

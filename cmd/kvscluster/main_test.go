@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -61,13 +60,20 @@ func build(t *testing.T) (root string) {
 	}
 	root = t.TempDir()
 	t.Cleanup(func() { checkGone(t, root) })
-	// A copy by a process of its own: this one's children would hold a file open for writing,
-	// which nobody could execute then (ETXTBSY).
-	link := exec.Command("sh", "-c", `mkdir "$1" && { ln "$0"/* "$1" || cp "$0"/* "$1"; }`, programs, filepath.Join(root, "bin"))
-	if out, err := link.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := link(filepath.Join(root, "bin")); err != nil {
+		t.Fatal(err)
 	}
 	return root
+}
+
+// link makes a folder with the real programs. A process of its own copies them: this one's
+// children would hold a file open for writing, which nobody could execute then (ETXTBSY).
+func link(bin string) error {
+	out, err := exec.Command("sh", "-c", `mkdir "$1" && { ln "$0"/* "$1" || cp "$0"/* "$1"; }`, programs, bin).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
 }
 
 // inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless
@@ -107,18 +113,32 @@ func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) 
 // waitFor waits until a file contains a text.
 func waitFor(t *testing.T, file, want string) {
 	t.Helper()
+	if !comes(file, want) {
+		t.Fatalf("%s has no %q", file, want)
+	}
+}
+
+// comes waits until a file contains a text, and reports false if it does not in three minutes.
+func comes(file, want string) bool {
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), want) {
-			return
+			return true
 		}
 	}
-	t.Fatalf("%s has no %q", file, want)
+	return false
 }
 
 // checkGone waits until no process runs a program of the checkout.
 func checkGone(t *testing.T, root string) {
 	t.Helper()
-	var left []string
+	if left := running(root); len(left) > 0 {
+		t.Errorf("processes are left: %q", left)
+	}
+}
+
+// running returns the processes that run a program below a folder, as soon as there is none,
+// and in a minute.
+func running(root string) (left []string) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		left = nil
 		links, _ := filepath.Glob("/proc/[0-9]*/exe")
@@ -128,10 +148,10 @@ func checkGone(t *testing.T, root string) {
 			}
 		}
 		if len(left) == 0 {
-			return
+			break
 		}
 	}
-	t.Errorf("processes are left: %q", left)
+	return left
 }
 
 func TestSignals(t *testing.T) {
@@ -161,57 +181,6 @@ func TestSignals(t *testing.T) {
 		}
 		checkGone(t, root)
 	})
-	t.Run("bad usage", func(t *testing.T) {
-		var stderr bytes.Buffer
-		cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--client-args", "-theta 0")
-		cmd.Stderr = &stderr
-		err := cmd.Run()
-		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "run-cluster.sh: kvsclient: -theta 0") {
-			t.Errorf("exit status %d (%v), standard error %q", cmd.ProcessState.ExitCode(), err, said)
-		}
-	})
-}
-
-// A real sweep of two points is killed in a trial, and resumed.
-func TestSweep(t *testing.T) {
-	t.Parallel()
-	root := build(t)
-	out := t.TempDir()
-	launch := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
-		cmd.Stderr = os.Stderr
-		return cmd
-	}
-	first := launch("--local", "--no-ceiling", "--out", out, "--sweep", "batch=16,32", "--trials", "1", "--client-args", "-records 2000 -workers 4 -rate 1k -warmup 0 -secs 1")
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { first.Process.Kill() })
-	dir := filepath.Join(out, "latest")
-	waitFor(t, filepath.Join(dir, "trial-002", "kvsclient-node1.log"), "phase window")
-	first.Process.Kill()
-	first.Wait()
-	checkGone(t, root)
-	if _, trials, err := metrics.ReadSweep(dir); err != nil || len(trials) != 1 {
-		t.Fatalf("%d trials are kept (%v), want 1", len(trials), err)
-	}
-	text, err := launch("--resume", dir).Output()
-	if err != nil || !strings.HasSuffix(string(text), "\nverdict VALID\n") {
-		t.Fatalf("resume: %v\n%s", err, text)
-	}
-	plan, trials, err := metrics.ReadSweep(dir)
-	if err != nil || len(trials) != 2 {
-		t.Fatalf("%d trials (%v), want 2", len(trials), err)
-	}
-	for i, trial := range trials {
-		if trial.Number != i+1 || !slices.Equal(trial.Point, plan.Order[i].Point) || trial.Ops == 0 || trial.BytesPerOpReceived < 100 {
-			t.Errorf("trial %+v, planned %+v", trial, plan.Order[i])
-		}
-		run, err := os.ReadFile(filepath.Join(dir, trial.Folder, "run.json"))
-		if err != nil || !strings.Contains(string(run), `"batch": "`+trial.Point[0]+`"`) {
-			t.Errorf("%s: not with -batch %s (%v)", trial.Folder, trial.Point[0], err)
-		}
-	}
 }
 
 func TestHelp(t *testing.T) {
@@ -240,4 +209,19 @@ func needRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("needs root, and KVLAB_CI=1 wants every test to run")
 	}
+}
+
+// read reads a JSON file.
+func read(t *testing.T, name string, into any) {
+	t.Helper()
+	if err := metrics.ReadJSON(name, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readRun reads a run folder's run.json.
+func readRun(t *testing.T, dir string) (run metrics.Run) {
+	t.Helper()
+	read(t, filepath.Join(dir, "run.json"), &run)
+	return run
 }

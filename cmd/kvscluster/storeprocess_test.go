@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"kvlab/internal/labtest"
-	"kvlab/internal/redistest"
 )
 
 // startServer builds the course's server with something else in its Get, starts it, and returns
@@ -81,28 +80,5 @@ func TestRunningStore(t *testing.T) {
 				t.Errorf("%v, want %q:\n%s", err, test.want, said)
 			}
 		})
-	}
-}
-
-// What a foreign store cannot have is refused before anything starts.
-func TestTargetRefusals(t *testing.T) {
-	inCI(t)
-	redistest.Need(t, "redis-server")
-	t.Parallel()
-	url := "redis://" + redistest.Start(t).Addr
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--cpuprofile", "p", "--target", "redis"}, "-cpuprofile is of kvlab's own store: it does not go with -target redis"},
-		{[]string{"--trace", "p", "--target", url}, "-trace is of kvlab's own store"},
-		{[]string{"--ab", "--workload YCSB-A", "", "--together", "--target", url}, "--together: both variants would write to the store that runs at " + strings.TrimPrefix(url, "redis://")},
-	} {
-		out := filepath.Join(t.TempDir(), "out")
-		cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(test.args, "--local", "--out", out)...)
-		said, err := cmd.CombinedOutput()
-		if _, made := os.Stat(out); err == nil || cmd.ProcessState.ExitCode() != 2 || made == nil || !strings.Contains(string(said), test.want) {
-			t.Errorf("%q: %v, exit status %d, folder %v, want %q:\n%s", test.args, err, cmd.ProcessState.ExitCode(), made, test.want, said)
-		}
 	}
 }

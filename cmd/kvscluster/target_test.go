@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -16,7 +15,6 @@ import (
 	"syscall"
 	"testing"
 
-	"kvlab/internal/labtest"
 	"kvlab/internal/redistest"
 	"kvlab/metrics"
 )
@@ -51,134 +49,6 @@ func measure(t *testing.T, args ...string) (metrics.Run, string) {
 		t.Fatalf("%v: %v\n%s", args, err, text)
 	}
 	return readRun(t, filepath.Join(out, "latest")), string(text)
-}
-
-// Stores that come with kvlab, one that runs, and a program that a file builds, are
-// measured by one command. Their own counters say what the clients verified.
-func TestTargets(t *testing.T) {
-	inCI(t)
-	redistest.Need(t, "redis-server", "memcached")
-	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "team-7.toml")
-	for name, text := range map[string]string{
-		"server.go":   labtest.Source,
-		"team-7.toml": "name = 'team-7'\ndriver = 'lab'\npreset = 'base'\nbuild = 'go build -o {bin} server.go'\nrun = '{bin} -port {port}'\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, test := range []struct {
-		name, driver string
-		args         []string
-		counting     metrics.Counting
-	}{
-		{"redis", "redis", []string{"2", "--target", "redis"}, metrics.CountsExact},
-		{"redis on disk", "redis", []string{"--target", "redis-aof"}, metrics.CountsExact},
-		{"redis cluster", "redis-cluster", []string{"3", "2", "--target", "redis-cluster"}, metrics.CountsExact},
-		{"memcached", "memcached", []string{"--target", "memcached"}, metrics.CountsExact},
-		{"a store that runs", "redis", []string{"--target", "redis://" + redistest.Start(t).Addr + "," + redistest.Start(t).Addr}, metrics.CountsExact},
-		{"a program", "lab", []string{"--target", file}, metrics.CountsNone},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			run, output := measure(t, test.args...)
-			if !strings.HasSuffix(output, "\nverdict VALID\n") || !strings.Contains(output, "checked  counts "+string(test.counting)) || !strings.Contains(output, " ops/s on "+run.Store.Title()+", ") {
-				t.Errorf("%s", output)
-			}
-			if run.Counting != test.counting || run.Store == nil || run.Store.Driver != test.driver || run.StrangerReads != 0 {
-				t.Errorf("counts %s, store %+v, %d reads of strangers", run.Counting, run.Store, run.StrangerReads)
-			}
-			if applied := run.Applied; test.counting == metrics.CountsExact && applied.Ops() != run.Total.Ops() {
-				t.Errorf("the clients verified %+v, the store counted %+v", run.Total, applied)
-			}
-			for _, server := range run.Servers() {
-				if p := server.Summary.Saturation; p.ProcessCPUPercent <= 0 || p.ProcessRSSBytes == 0 {
-					t.Errorf("the store's process used %.1f %% and %d bytes", p.ProcessCPUPercent, p.ProcessRSSBytes)
-				}
-			}
-		})
-	}
-}
-
-// A program that a file builds is deployed to other hosts. A sweep over stores names them,
-// and says in which conditions they differ.
-func TestTargetsElsewhere(t *testing.T) {
-	inCI(t)
-	redistest.Need(t, "redis-server", "memcached")
-	t.Parallel()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "copied.toml")
-	text := fmt.Sprintf("name = 'copied'\ndriver = 'redis'\nbuild = 'cp %s {bin}'\nrun = \"{bin} --bind {host} --port {port} --save '' --protected-mode no\"\n", program)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Run("virtual hosts", func(t *testing.T) {
-		t.Parallel()
-		out := t.TempDir()
-		said, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--virtual", "3", "2", "1", "--out", out, "--target", file,
-			"--records", "10000", "--workers", "4", "--batch", "64", "--rate", "5k", "--warmup", "0", "--secs", "2").CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, said)
-		}
-		run := readRun(t, filepath.Join(out, "latest"))
-		if run.Counting != metrics.CountsExact || run.Store.Name != "copied" || run.Ceiling == nil || run.Ceiling.NullOpsPerS == 0 || run.Ceiling.Protocol != "RESP" {
-			t.Errorf("counts %s, store %+v, ceiling %+v", run.Counting, run.Store, run.Ceiling)
-		}
-	})
-	t.Run("sweep", func(t *testing.T) {
-		t.Parallel()
-		out := t.TempDir()
-		said, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--sweep", "target=own,memcached,"+file,
-			"--records", "10000", "--workers", "4", "--batch", "64", "--rate", "5k", "--warmup", "0", "--secs", "1").CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, said)
-		}
-		for _, want := range []string{"target=own ", "target=memcached ", "target=copied ", "these stores differ in connections (", "state it beside a ranking", "(CLASSES)"} {
-			if !strings.Contains(string(said), want) {
-				t.Errorf("no %q in\n%s", want, said)
-			}
-		}
-		if _, err := os.Stat(filepath.Join(out, "latest", "scaling_target.png")); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// refused makes a run that is not VALID, and returns what a terminal shows of it, without the
-// folder's name.
-func refused(t *testing.T, args ...string) (said, out string) {
-	t.Helper()
-	out = t.TempDir()
-	text, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "1"}, args...)...).CombinedOutput()
-	if err == nil {
-		t.Errorf("%v passes", args)
-	}
-	return regexp.MustCompile(`(?m)^logs .*`).ReplaceAllString(string(text), "logs"), filepath.Join(out, "latest")
-}
-
-// A store that ends is told once, by its name and in its own words, and its output is kept as
-// it is. A server that does not speak by HTTP is named in 6 s.
-func TestAStoreEndsInItsOwnWords(t *testing.T) {
-	t.Parallel()
-	const crash = "ops/s 12.00\nfatal error: concurrent map writes\n\ngoroutine 1 [running]:\nmain.(*KVService).Put(0x0)\n\t./main.go:18 +0x39\n"
-	target, err := json.Marshal(map[string]string{"name": "team-7", "driver": "lab", "run": `sh -c 'printf "%s" "$0"; exit 2' "` + crash + `" {port}`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	said, dir := refused(t, "--target", string(target))
-	const want = "INVALID: the store team-7 has ended: exit status 2: fatal error: concurrent map\n  writes (node0)\nlogs\nnext     read store-node0.log; docs/measuring.md explains each check\n" +
-		"verdict INVALID(the store team-7 has ended: exit status 2: fatal error: concurrent map writes, node0)\n"
-	if said != want {
-		t.Errorf("%s\nwant\n%s", said, want)
-	}
-	if log, err := os.ReadFile(filepath.Join(dir, "store-node0.log")); err != nil || string(log) != crash {
-		t.Errorf("log %q, %v", log, err)
-	}
 }
 
 // The stores that come with kvlab and have passwords let no stranger in, and no process shows

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,66 +11,6 @@ import (
 
 	"kvlab/metrics"
 )
-
-// readRun reads a run folder's run.json.
-func readRun(t *testing.T, dir string) metrics.Run {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "run.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var run metrics.Run
-	if err := json.Unmarshal(text, &run); err != nil {
-		t.Fatal(err)
-	}
-	return run
-}
-
-// However processes share nodes, every operation that a client verified is one
-// that a server applied, and every process has its own log.
-func TestTopologies(t *testing.T) {
-	inCI(t)
-	t.Parallel()
-	tests := []struct {
-		args     string
-		machines int
-		logs     string // in the order of their names
-	}{
-		{"--symmetric 2", 2, "kvsclient-node0 kvsclient-node1 kvsserver-node0 kvsserver-node1"},
-		{"--servers-per-node 2 --clients-per-node 2 3 2", 3, "kvsclient-node2-0 kvsclient-node2-1 kvsserver-node0-0 kvsserver-node0-1 kvsserver-node1-0"},
-	}
-	for _, test := range tests {
-		t.Run(test.args, func(t *testing.T) {
-			t.Parallel()
-			root, out := build(t), t.TempDir()
-			args := append([]string{"--local", "--no-ceiling", "--out", out, "--secs", "4", "--client-args", "-linearizable -records 3000 -workers 4 -batch 64 -rate 5k -warmup 0"}, strings.Fields(test.args)...)
-			text, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			run := readRun(t, filepath.Join(out, "latest"))
-			if !run.Verdict.Valid || run.Ops == 0 || run.Total != run.Applied || run.Machines() != test.machines {
-				t.Errorf("verdict %v, %d operations, verified %+v, applied %+v, %d nodes", run.Verdict, run.Ops, run.Total, run.Applied, run.Machines())
-			}
-			if c := run.Check; c == nil || c.Clients != 2 || c.Slices == 0 || c.WidenedS != 0 {
-				t.Errorf("both clients together: %+v", c)
-			}
-			var logs []string
-			files, _ := filepath.Glob(filepath.Join(out, "latest", "*.log"))
-			for _, file := range files {
-				logs = append(logs, strings.TrimSuffix(filepath.Base(file), ".log"))
-			}
-			if got := strings.Join(logs, " "); got != test.logs {
-				t.Errorf("logs %s, want %s", got, test.logs)
-			}
-			for _, name := range strings.Fields(test.logs) {
-				if node, ok := strings.CutPrefix(name, "kvsserver-"); ok && !strings.Contains(string(text), "\n"+node+" median ") && !strings.HasPrefix(string(text), node+" median ") {
-					t.Errorf("no median of %s:\n%s", node, text)
-				}
-			}
-		})
-	}
-}
 
 // A role's processes run where they are told to, with every thread, and run.json
 // says so.

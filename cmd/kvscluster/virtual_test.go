@@ -7,8 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,35 +14,12 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// TestVirtual runs the real programs over a lab of three hosts: a run to its
-// end with exact counts, and one that is interrupted.
+// TestVirtual runs the real programs over virtual labs.
 func TestVirtual(t *testing.T) {
 	inCI(t)
 	t.Parallel()
 	t.Run("valid", checkVirtualRun)
 	t.Run("full links", checkFullLinks)
-	t.Run("interrupted", func(t *testing.T) {
-		t.Parallel()
-		var stdout bytes.Buffer
-		cmd, out := startArgs(t, build(t), &stdout, "--virtual", "3")
-		cmd.Process.Signal(syscall.SIGINT)
-		err := cmd.Wait()
-		if cmd.ProcessState.ExitCode() != 130 || !strings.HasSuffix(stdout.String(), "\nverdict INVALID(interrupted)\n") {
-			t.Errorf("exit status %d (%v), output %q", cmd.ProcessState.ExitCode(), err, stdout.String())
-		}
-		if v := readRun(t, filepath.Join(out, "latest")).Verdict.String(); v != "INVALID(interrupted)" {
-			t.Errorf("verdict %s", v)
-		}
-	})
-	t.Run("too many nodes", func(t *testing.T) {
-		var stderr bytes.Buffer
-		cmd := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--virtual", "2", "2", "2", "--out", t.TempDir())
-		cmd.Stderr = &stderr
-		err := cmd.Run()
-		if said := stderr.String(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(said, "\nrun-cluster.sh: 2 servers and 2 clients are more than the 2 nodes") {
-			t.Errorf("exit status %d (%v), standard error %q", cmd.ProcessState.ExitCode(), err, said)
-		}
-	})
 }
 
 func checkVirtualRun(t *testing.T) {

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kvlab/internal/labtest"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs the command lines of testdata/script: each over real programs of its own,
+// none of which runs when the script has ended. Their commands are testscript's, and those
+// below. The condition ci holds with KVLAB_CI=1.
+func TestScripts(t *testing.T) {
+	if out, err := compile(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			bin := filepath.Join(env.WorkDir, "bin")
+			env.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+			env.Setenv("HOME", os.Getenv("HOME")) // for Go's caches
+			here, err := os.Getwd()
+			env.Setenv("ROOT", here)
+			env.Defer(func() {
+				if left := running(bin); len(left) > 0 {
+					env.T().Fatal("processes are left: ", left)
+				}
+			})
+			return errors.Join(err, link(bin), os.WriteFile(filepath.Join(env.WorkDir, "server.go"), []byte(labtest.Source), 0o600))
+		},
+		Condition: func(name string) (bool, error) { return os.Getenv("KVLAB_CI") == "1", nil },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"measure": measured, "refuse": refuse,
+			"waitfor": func(ts *testscript.TestScript, _ bool, args []string) {
+				if !comes(ts.MkAbs(args[0]), args[1]) {
+					ts.Fatalf("%s has no %q", args[0], args[1])
+				}
+			},
+			"gone": func(ts *testscript.TestScript, _ bool, _ []string) {
+				if left := running(ts.MkAbs("bin")); len(left) > 0 {
+					ts.Fatalf("processes are left: %q", left)
+				}
+			},
+		},
+	})
+}
+
+// measured makes a short run on this machine, which must be VALID.
+func measured(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("kvscluster", append([]string{"--local", "--records", "10000", "--workers", "4", "--batch", "32", "--rate", "5k", "--warmup", "0", "--secs", "2"}, args...)...))
+	if said := ts.ReadFile("stdout"); !strings.HasSuffix(said, "\nverdict VALID\n") {
+		ts.Fatalf("%s", said)
+	}
+}
+
+// refuse fails unless a run of words on this machine is refused as a wrong command line, in one
+// line that has the last argument in it, before a folder is made.
+func refuse(ts *testscript.TestScript, _ bool, args []string) {
+	words, want := append([]string{"--local"}, args[:len(args)-1]...), args[len(args)-1]
+	var exit *exec.ExitError
+	err := ts.Exec("kvscluster", words...)
+	said := ts.ReadFile("stderr")
+	if _, made := os.Stat(ts.MkAbs("logs")); made == nil || !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, want) {
+		ts.Fatalf("%q: %v, want one line with %q:\n%s", words, err, want, said)
+	}
+}
