@@ -42,14 +42,3 @@ func TestDeadline(t *testing.T) {
 		})
 	}
 }
-
-// A deadline also bounds what comes before the first process.
-func TestDeadlineOfPreparation(t *testing.T) {
-	tr, _, _ := newRemoteTrial(t)
-	tr.SSH = script(t, "ssh", "exec sleep 600\n")
-	hosts := writeHosts(t, "node0 addr="+nodeIP(0), "node1 addr="+nodeIP(1))
-	err := tr.Run(context.Background(), []string{"--deadline", "500ms", "--hosts", hosts, "--out", tr.out})
-	if v := tr.runJSON(t).Verdict; ExitStatus(err) != exitInvalid || v.Reason != "deadline of 500ms reached while the nodes were prepared" {
-		t.Errorf("verdict %v, %v", v, err)
-	}
-}

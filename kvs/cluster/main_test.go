@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain makes the fake nodes' program, or is the launcher of a script.
+// TestMain makes the fake nodes' program, or is a program of a script.
 func TestMain(m *testing.M) {
-	testscript.Main(overFakes{m}, map[string]func(){"run-cluster.sh": launch})
+	testscript.Main(overFakes{m}, map[string]func(){"run-cluster.sh": launch, "verify-history": verifyHistory})
 }
 
 // overFakes runs the tests with the fake nodes' program.

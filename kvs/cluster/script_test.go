@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/cluster/nodes"
+	"kvlab/kvs/history"
 	"kvlab/plots"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -44,8 +47,19 @@ func launch() {
 	os.Exit(status)
 }
 
+// verifyHistory is a program that verifies the history in a file, and says whether it is illegal.
+func verifyHistory() {
+	v, err := history.Read(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	if history.Verify(v.History).Outcome == history.Illegal {
+		fmt.Println("illegal")
+	}
+}
+
 // TestScripts runs the command lines of testdata/script. Their commands are testscript's,
-// run-cluster.sh, and those below.
+// run-cluster.sh, verify-history, and those below.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata/script",
@@ -55,9 +69,12 @@ func TestScripts(t *testing.T) {
 				env.Setenv(name, os.Getenv(name))
 			}
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			folder := "/tmp/kvlab-test" + strings.ReplaceAll(env.WorkDir, "/", "-") // of a node's programs
+			env.Vars = append(env.Vars, "NODE0="+nodeIP(0), "NODE1="+nodeIP(1), "FOLDER="+folder)
+			env.Defer(func() { os.RemoveAll(folder) })
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"refuse": refuse, "plan": planned, "waitfor": waitFor, "gone": gone},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"refuse": refuse, "plan": planned, "waitfor": waitFor, "gone": gone, "listen": listen},
 	})
 }
 
@@ -108,4 +125,18 @@ func gone(ts *testscript.TestScript, _ bool, args []string) {
 	dir := filepath.Join(append([]string{ts.MkAbs("logs/latest")}, args[1:]...)...)
 	nodes, err := strconv.Atoi(args[0])
 	ts.Check(errors.Join(err, checkGone(dir, nodes)))
+}
+
+// listen listens on an address until the script ends.
+func listen(ts *testscript.TestScript, _ bool, args []string) {
+	taken, err := net.Listen("tcp", args[0])
+	ts.Check(err)
+	ts.Defer(func() { taken.Close() })
+}
+
+// nodeIP returns the loopback address of a node, for n below 4. Another test process on the same
+// machine has other addresses.
+func nodeIP(n int) string {
+	own := uint32(os.Getpid())<<2 | uint32(n) // at most 24 bits (proc_sys_kernel(5), pid_max)
+	return netip.AddrFrom4([4]byte{127, byte(own>>16) | 0x80, byte(own >> 8), byte(own)}).String()
 }

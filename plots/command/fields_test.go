@@ -14,7 +14,7 @@ import (
 // the record where it is.
 func TestFields(t *testing.T) {
 	var out bytes.Buffer
-	if status := kvsplot.Main([]string{"fields"}, &out, &out); status != 0 {
+	if status := (Program{Commands: []Command{Fields}}).Main([]string{"fields"}, &out, &out); status != 0 {
 		t.Fatalf("exit status %d\n%s", status, out.String())
 	}
 	sections := map[string]string{}
@@ -55,14 +55,5 @@ func TestFields(t *testing.T) {
 	}
 	if len(seen) < 50 {
 		t.Errorf("only %d records", len(seen))
-	}
-
-	out.Reset()
-	if status := kvsplot.Main([]string{"fields", "Verdict"}, &out, &out); status != 0 || !strings.HasPrefix(out.String(), "\nVerdict\n") || strings.Count(out.String(), "\n\n") > 0 {
-		t.Errorf("exit status %d\n%s", status, &out)
-	}
-	out.Reset()
-	if status := kvsplot.Main([]string{"fields", "Verdit"}, &out, &out); status != 2 || out.String() != "kvsplot: no record \"Verdit\"; did you mean Verdict?\n" {
-		t.Errorf("exit status %d, %q", status, &out)
 	}
 }
