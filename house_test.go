@@ -210,7 +210,7 @@ func TestNoDebugPages(t *testing.T) {
 // are built on it. A pattern is filepath.Match's.
 var goes = map[string][]string{
 	"contain": {"cmd/kvscluster/contain_test.go", "cmd/kvscluster/evening_test.go"}, // an evening's stores are contained
-	"grade":   {"cmd/kvscluster/class_test.go", "cmd/kvscluster/evening_test.go"},
+	"grade":   {"cmd/kvscluster/evening_test.go"},
 	"study":   {"cmd/kvscluster/study_test.go"},
 }
 

@@ -51,7 +51,7 @@ var elsewhere = []struct{ words, by string }{
 	{"--slo", "TestSearchSLO of kvs/cluster: a search takes long"},
 	{"--study mine", "TestQuickStudy of cmd/kvscluster"},
 	{"--study seed-batch", "TestQuickStudy of cmd/kvscluster"},
-	{"grade kvs/experiment", "TestRealEvening of cmd/kvscluster, with KVLAB_LONG=1"},
+	{"grade kvs/experiment", "TestClassEvening of cmd/kvscluster, with KVLAB_LONG=1"},
 	{"--model pool", "TestFaults of internal/faults, with every model"},
 }
 
