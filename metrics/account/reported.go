@@ -54,7 +54,7 @@ var phases = []metrics.Phase{metrics.Idle, metrics.Load, metrics.WarmUp, metrics
 func (n *Reported) Add(r metrics.Record) {
 	switch {
 	case r.Config != nil:
-		if n.Config != nil {
+		if n.Config != nil && !n.killed.IsZero() { // else the process has changed a flag
 			n.Restart()
 		}
 		n.Config = r.Config
