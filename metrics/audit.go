@@ -68,8 +68,8 @@ type AuditKeys struct {
 
 	Lost []LostWrite `json:"lost,omitempty"` // writes of these keys whose outcome is unknown
 
-	First int     `json:"first"` // number of the first key that was read
-	Found []Value `json:"found"` // in it and the following ones; NoValue where it is missing
+	First int       `json:"first"` // number of the first key that was read
+	Found []WriteID `json:"found"` // in it and the following ones; NoWrite where it is missing
 
 	Spots  []Spot      `json:"spots"`  // reads of some of these keys in the window
 	Before AuditWrites `json:"before"` // of their keys, what each worker knew when the spots began
@@ -87,10 +87,10 @@ type AuditWrites struct {
 
 // Spot is a read of an audited key among the operations of the window.
 type Spot struct {
-	Key    int32  `json:"key"`
-	Worker uint16 `json:"worker"`
-	Sent   uint32 `json:"sent"`  // ticks, no later than it was
-	Found  Value  `json:"found"` // NoValue if the key was missing
+	Key    int32   `json:"key"`
+	Worker uint16  `json:"worker"`
+	Sent   uint32  `json:"sent"`  // ticks, no later than it was
+	Found  WriteID `json:"found"` // NoWrite if the key was missing
 }
 
 // LostWrite is a write, or of version 0 a Delete, of one of the sample's keys. The store has

@@ -22,42 +22,46 @@ type History struct {
 // HistoryOp is one operation on the history's key. If ReturnNs is Never, it may have
 // happened at any time since its call, or not at all.
 type HistoryOp struct {
-	Client   int    `json:"client"`
-	Worker   int    `json:"worker"`
-	Wrote    Value  `json:"wrote,omitempty"`   // NoValue of a Get
-	Read     *Value `json:"read,omitempty"`    // nil of a Put, and of a Delete that found the key; NoValue when the key was not there
-	Deleted  bool   `json:"deleted,omitempty"` // it is a Delete
-	CallNs   int64  `json:"call_ns"`           // monotonic, before it was sent
-	ReturnNs int64  `json:"return_ns"`         // likewise, after the reply had come
+	Client   int      `json:"client"`
+	Worker   int      `json:"worker"`
+	Wrote    WriteID  `json:"wrote,omitempty"`   // NoWrite of a Get
+	Read     *WriteID `json:"read,omitempty"`    // nil of a Put, and of a Delete that found the key; NoWrite when the key was not there
+	Deleted  bool     `json:"deleted,omitempty"` // it is a Delete
+	CallNs   int64    `json:"call_ns"`           // monotonic, before it was sent
+	ReturnNs int64    `json:"return_ns"`         // likewise, after the reply had come
 }
 
 // Never is the ReturnNs of an operation without a reply.
 const Never = math.MaxInt64
 
-// Value is the header of a value: writer and version. All writes of a run differ if no
-// worker writes more than 2^32 times.
-type Value uint64
+// WriteID names a write, as the header of its value does: writer and version. All writes of
+// a run differ if no worker writes more than 2^32 times.
+type WriteID uint64
 
-// NoValue is the value of a key that was not found.
-const NoValue Value = 0
+// NoWrite stands for a key that was not found.
+const NoWrite WriteID = 0
 
-// MakeValue returns the value that a worker's write is; versions count from 1.
-func MakeValue(client, worker int, version uint32) Value {
-	return Value(client)<<48 | Value(worker)<<32 | Value(version)
+// MakeWriteID returns the name of a worker's write. Versions count from 1; 0 is before the
+// first write.
+func MakeWriteID(client, worker int, version uint32) WriteID {
+	return WriteID(client)<<48 | WriteID(worker)<<32 | WriteID(version)
 }
 
+// Next returns the name of the writer's next write. Versions wrap around after 2^32 writes.
+func (v WriteID) Next() WriteID { return v&^0xffffffff | WriteID(uint32(v)+1) }
+
 // Client returns the number of the writer's client.
-func (v Value) Client() int { return int(v >> 48) }
+func (v WriteID) Client() int { return int(v >> 48) }
 
 // Worker returns the writer's number in its client.
-func (v Value) Worker() int { return int(v >> 32 & 0xffff) }
+func (v WriteID) Worker() int { return int(v >> 32 & 0xffff) }
 
 // Version says which of its writer's writes it is.
-func (v Value) Version() uint32 { return uint32(v) }
+func (v WriteID) Version() uint32 { return uint32(v) }
 
 // String returns client, worker and version, such as "0.12#345", or "none".
-func (v Value) String() string {
-	if v == NoValue {
+func (v WriteID) String() string {
+	if v == NoWrite {
 		return "none"
 	}
 	return fmt.Sprintf("%d.%d#%d", v.Client(), v.Worker(), v.Version())

@@ -58,10 +58,10 @@ func randomSlice(random *rand.Rand, client, number int) History {
 	for range random.IntN(20) {
 		o := HistoryOp{Client: client, Worker: random.IntN(1 << 16), CallNs: ns(), ReturnNs: ns()}
 		if random.IntN(2) == 0 {
-			o.Wrote = MakeValue(client, o.Worker, version())
+			o.Wrote = MakeWriteID(client, o.Worker, version())
 		}
 		if random.IntN(2) == 0 {
-			o.Read = new([]Value{NoValue, MakeValue(1<<16-1, 1<<16-1, version()), MakeValue(0, 0, 1)}[random.IntN(3)])
+			o.Read = new([]WriteID{NoWrite, MakeWriteID(1<<16-1, 1<<16-1, version()), MakeWriteID(0, 0, 1)}[random.IntN(3)])
 		}
 		h.Ops = append(h.Ops, o)
 	}

@@ -26,7 +26,7 @@ var loadPair = metrics.Counts{Gets: 1, Puts: 1, Hits: 1, Calls: 2}
 // its value, and the other reads it: after that, if it is "stale".
 func (n *fake) joint(which string) {
 	client, _ := strconv.Atoi(n.arg("-client"))
-	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 0, 2)
+	old, next := metrics.MakeWriteID(0, 0, 1), metrics.MakeWriteID(0, 0, 2)
 	read := metrics.HistoryOp{Client: 1, Read: &next, CallNs: 50, ReturnNs: 60}
 	if which == "stale" {
 		read.Read = &old
@@ -55,17 +55,17 @@ func (n *fake) audit(records uint64, secret string, selects uint64) {
 	key, _ := value.ParseKey(secret) // of the launcher
 	of := route.NewKeys(work, "", size.Law{})
 	for i := range records {
-		v := metrics.MakeValue(client, 0, uint32(i+1))
+		v := metrics.MakeWriteID(client, 0, uint32(i+1))
 		if n.has("lost") && i == records-1 {
-			v = metrics.NoValue
+			v = metrics.NoWrite
 		} else {
 			_, hash := of.Append(nil, plan.Key(uint64(client)*records+i))
-			r.Checks += key.Check(hash, value.Writer(v), 128)
+			r.Checks += key.Check(hash, v, 128)
 		}
 		keys.Found = append(keys.Found, v)
 	}
 	for _, number := range workload.SampleSpots(selects, clients*int(records)) {
-		v := metrics.MakeValue(int(number)/int(records), 0, number%uint32(records)+1)
+		v := metrics.MakeWriteID(int(number)/int(records), 0, number%uint32(records)+1)
 		keys.Spots = append(keys.Spots, metrics.Spot{Key: int32(number), Found: v})
 	}
 	if err := r.Pack(keys); err != nil {
@@ -196,7 +196,7 @@ const Peak = 20
 
 // unlinear returns a history in which a replaced value comes back.
 func unlinear() metrics.Violation {
-	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 1, 1)
+	old, next := metrics.MakeWriteID(0, 0, 1), metrics.MakeWriteID(0, 1, 1)
 	ops := []metrics.HistoryOp{
 		{Wrote: old, CallNs: 10, ReturnNs: 20},
 		{Wrote: next, Worker: 1, CallNs: 30, ReturnNs: 40},

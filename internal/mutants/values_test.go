@@ -8,7 +8,7 @@ const (
 
 // valueState is what mistakes in values and in their age need of the default engine.
 var valueState = []edit{
-	{syncmap, "import (\n", "import (\n	\"encoding/binary\"\n	\"time\"\n\n	\"kvlab/kvs/value\"\n"},
+	{syncmap, "import (\n", "import (\n	\"encoding/binary\"\n	\"time\"\n\n	\"kvlab/kvs/value\"\n	\"kvlab/metrics\"\n"},
 	{syncmap, "		key, value = old.contents()\n", "		key, value = old.contents()\n		plantedHold(key, value)\n"},
 	{syncmap, "	n := plantedPuts.Add(1)\n", "	n := plantedPuts.Add(1)\n	plantedLast.Store(time.Now().UnixNano())\n"},
 	{syncmap, "	return value\n}\n\n// plantedMiss", `	return plantedOld(op, value)
@@ -22,7 +22,7 @@ func plantedOld(op *kvs.Op, v []byte) []byte {
 	switch {
 	case planted("loaded values are made up"), planted("one value in a hundred is made up after the load") && plantedReads.Add(1) > 2*` + loaded + ` && plantedReads.Load()%100 == 0, planted("bodies are made up"):
 		made := make([]byte, len(v))
-		value.Fixed.Put(made, value.HashIn(v), value.Writer(binary.LittleEndian.Uint64(v[8:])))
+		value.Fixed.Put(made, value.HashIn(v), metrics.WriteID(binary.LittleEndian.Uint64(v[8:])))
 		if planted("bodies are made up") {
 			copy(made, v[:value.HeaderLen])
 		}
@@ -103,12 +103,12 @@ func plantedOther(op *kvs.Op, held []byte) []byte {
 		return held
 	}
 	other := append([]byte(nil), held...)
-	value.Fixed.Put(other, route.Hash(op.Key), value.Writer(binary.LittleEndian.Uint64(held[8:])))
+	value.Fixed.Put(other, route.Hash(op.Key), metrics.WriteID(binary.LittleEndian.Uint64(held[8:])))
 	return other
 }
 
 // wrote copies the result`},
-			{cacheConn, "	\"fmt\"\n", "	\"encoding/binary\"\n	\"fmt\"\n	\"kvlab/kvs/route\"\n	\"kvlab/kvs/value\"\n"},
+			{cacheConn, "	\"fmt\"\n", "	\"encoding/binary\"\n	\"fmt\"\n	\"kvlab/kvs/route\"\n	\"kvlab/kvs/value\"\n	\"kvlab/metrics\"\n"},
 		},
 		client: cached, reason: madeUp,
 	},

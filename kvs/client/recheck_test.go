@@ -14,7 +14,7 @@ import (
 // -verify-history finds again what was saved, draws it, and says so by its status; a
 // good history it calls so, and anything else is named.
 func TestVerifyHistory(t *testing.T) {
-	old, next := metrics.MakeValue(0, 0, 1), metrics.MakeValue(0, 1, 1)
+	old, next := metrics.MakeWriteID(0, 0, 1), metrics.MakeWriteID(0, 1, 1)
 	ops := []metrics.HistoryOp{
 		{Wrote: old, CallNs: 10, ReturnNs: 20},
 		{Wrote: next, Worker: 1, CallNs: 30, ReturnNs: 40},

@@ -15,14 +15,14 @@ import (
 
 // readsValue reports whether an operation read a value that identifies one write.
 func readsValue(h metrics.History, o *op) bool {
-	return o.Read != nil && (h.Deleters == 0 || *o.Read != metrics.NoValue)
+	return o.Read != nil && (h.Deleters == 0 || *o.Read != metrics.NoWrite)
 }
 
 // absences returns a block for each operation that found the key absent, or made it so.
 func absences(h metrics.History) (blocks []*block) {
 	for i := range h.Ops {
 		o := &h.Ops[i]
-		if o.Wrote == metrics.NoValue && !readsValue(h, o) && o.ReturnNs != metrics.Never {
+		if o.Wrote == metrics.NoWrite && !readsValue(h, o) && o.ReturnNs != metrics.Never {
 			c := &cell{write: o, first: o, last: o}
 			blocks = append(blocks, &block{cells: []*cell{c}, first: o.ReturnNs, last: o.CallNs})
 		}
@@ -74,7 +74,7 @@ func unexplained(h metrics.History, blocks []*block) *Result {
 	}
 	for i := range h.Ops {
 		o := &h.Ops[i]
-		if o.Read == nil || *o.Read != metrics.NoValue {
+		if o.Read == nil || *o.Read != metrics.NoWrite {
 			continue
 		}
 		n, _ := slices.BinarySearchFunc(cells, o.CallNs, func(c *cell, call int64) int { return cmp.Compare(c.first.ReturnNs, call) })

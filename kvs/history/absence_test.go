@@ -22,7 +22,7 @@ func known() (spans []metrics.WorkerSpan) {
 }
 
 func TestVerifyDeletes(t *testing.T) {
-	none := metrics.NoValue
+	none := metrics.NoWrite
 	deletedNothing := get(none, 131, 140)
 	deletedNothing.Deleted = true
 	tests := []struct {

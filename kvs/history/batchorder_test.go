@@ -11,10 +11,10 @@ import (
 func TestBatchOrder(t *testing.T) {
 	type step struct {
 		wrote bool
-		value metrics.Value
+		value metrics.WriteID
 	}
-	mine := func(version uint32) metrics.Value { return metrics.MakeValue(0, 1, version) }
-	other := func(version uint32) metrics.Value { return metrics.MakeValue(0, 2, version) }
+	mine := func(version uint32) metrics.WriteID { return metrics.MakeWriteID(0, 1, version) }
+	other := func(version uint32) metrics.WriteID { return metrics.MakeWriteID(0, 2, version) }
 	tests := []struct {
 		name  string
 		steps []step
@@ -27,8 +27,8 @@ func TestBatchOrder(t *testing.T) {
 		{"put twice, and back", []step{{true, mine(5)}, {true, mine(6)}, {false, mine(5)}}, "0.1#5 is back after 0.1#6"},
 		{"another's is back", []step{{false, other(1)}, {true, mine(5)}, {false, other(1)}}, "0.2#1 is back after 0.1#5"},
 		{"mine is back", []step{{true, mine(5)}, {false, other(1)}, {false, mine(5)}}, "0.1#5 is back after 0.2#1"},
-		{"lost", []step{{true, mine(5)}, {false, metrics.NoValue}}, "nothing is there after 0.1#5 was put"},
-		{"missing, then there", []step{{false, metrics.NoValue}, {true, mine(5)}, {false, mine(5)}}, ""},
+		{"lost", []step{{true, mine(5)}, {false, metrics.NoWrite}}, "nothing is there after 0.1#5 was put"},
+		{"missing, then there", []step{{false, metrics.NoWrite}, {true, mine(5)}, {false, mine(5)}}, ""},
 		{"read too early", []step{{false, mine(5)}, {true, mine(5)}}, "0.1#5 was read before it was put"},
 	}
 	for _, test := range tests {

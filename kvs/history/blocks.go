@@ -89,11 +89,11 @@ func arrange(h metrics.History) (blocks []*block, found *Result) {
 }
 
 // gather makes a cell for every value that was written or read.
-func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
-	cells := make(map[metrics.Value]*cell)
+func gather(h metrics.History) (map[metrics.WriteID]*cell, *Result) {
+	cells := make(map[metrics.WriteID]*cell)
 	for i := range h.Ops {
 		o := &h.Ops[i]
-		if o.Wrote == metrics.NoValue {
+		if o.Wrote == metrics.NoWrite {
 			continue
 		}
 		if c := cells[o.Wrote]; c != nil {
@@ -119,7 +119,7 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
 			return nil, illegal([]op{*c.write, *o}, "%s was read before it was written", *o.Read)
 		}
 		c.add(o)
-		if o.Wrote == metrics.NoValue {
+		if o.Wrote == metrics.NoWrite {
 			continue
 		}
 		if c.next != nil {
@@ -132,11 +132,11 @@ func gather(h metrics.History) (map[metrics.Value]*cell, *Result) {
 
 // unrecorded returns the write of a value that is not in the history, over its possible
 // times by its writer's span; false if such a write would be in the history.
-func unrecorded(v metrics.Value, spans []metrics.WorkerSpan) (op, bool) {
+func unrecorded(v metrics.WriteID, spans []metrics.WorkerSpan) (op, bool) {
 	at := slices.IndexFunc(spans, func(s metrics.WorkerSpan) bool { return s.Client == v.Client() && s.Worker == v.Worker() })
 	o := op{Client: v.Client(), Worker: v.Worker(), Wrote: v, CallNs: always, ReturnNs: metrics.Never}
 	switch {
-	case v == metrics.NoValue:
+	case v == metrics.NoWrite:
 		o.ReturnNs = always // where nothing is ever deleted
 	case at < 0: // it may have happened at any time
 	case v.Version() <= spans[at].First:
@@ -150,7 +150,7 @@ func unrecorded(v metrics.Value, spans []metrics.WorkerSpan) (op, bool) {
 }
 
 // chain returns the block that begins with a cell.
-func chain(cells map[metrics.Value]*cell, c *cell) (*block, *Result) {
+func chain(cells map[metrics.WriteID]*cell, c *cell) (*block, *Result) {
 	b := &block{first: metrics.Never, last: always}
 	latest := c
 	for ; ; c = cells[c.next.Wrote] {

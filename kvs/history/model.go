@@ -16,19 +16,19 @@ const timeLimit = 10 * time.Second
 // register is the sequential model of one key. Its state is the value. No read of a part
 // sees the first one, because a part includes the write of every value that it reads.
 var register = porcupine.Model{
-	Init: func() any { return metrics.NoValue },
+	Init: func() any { return metrics.NoWrite },
 	Step: func(state, input, _ any) (bool, any) {
 		o := input.(op)
-		if o.Read != nil && *o.Read != state.(metrics.Value) {
+		if o.Read != nil && *o.Read != state.(metrics.WriteID) {
 			return false, state
 		}
-		if o.Wrote != metrics.NoValue || o.Read == nil { // also a Delete that found the key
+		if o.Wrote != metrics.NoWrite || o.Read == nil { // also a Delete that found the key
 			return true, o.Wrote
 		}
 		return true, state
 	},
 	DescribeOperation: func(input, _ any) string { return describe(input.(op)) },
-	DescribeState:     func(state any) string { return state.(metrics.Value).String() },
+	DescribeState:     func(state any) string { return state.(metrics.WriteID).String() },
 }
 
 // describe returns an operation's text in a picture. An operation without a worker's
@@ -42,13 +42,13 @@ func describe(o op) string {
 		return fmt.Sprintf("%s: delete, outcome unknown", who)
 	case o.Deleted:
 		return fmt.Sprintf("%s: delete", who)
-	case o.CallNs == always || o.Read == nil && o.Wrote == metrics.NoValue:
+	case o.CallNs == always || o.Read == nil && o.Wrote == metrics.NoWrite:
 		return fmt.Sprintf("put %s, not recorded", o.Wrote)
 	case o.Read == nil && o.ReturnNs == metrics.Never:
 		return fmt.Sprintf("%s: put %s, outcome unknown", who, o.Wrote)
 	case o.Read == nil:
 		return fmt.Sprintf("%s: put %s", who, o.Wrote)
-	case o.Wrote == metrics.NoValue:
+	case o.Wrote == metrics.NoWrite:
 		return fmt.Sprintf("%s: get -> %s", who, *o.Read)
 	}
 	return fmt.Sprintf("%s: read-modify-write %s -> %s", who, *o.Read, o.Wrote)

@@ -29,13 +29,13 @@ type pendingOp struct {
 	hash  uint64
 	kind  kvs.Kind
 	limit int // the most pairs of a scan
-	wrote metrics.Value
+	wrote metrics.WriteID
 }
 
 // Recorder records one worker's operations on some keys, a slice at a time. Only
 // its worker uses it, except for the atomic fields.
 type Recorder struct {
-	writer metrics.Value // the worker, with version 0
+	writer metrics.WriteID // the worker, with version 0
 	keys   *keySet
 	slices *Slices
 
@@ -134,8 +134,8 @@ func (r *Recorder) Sending(p *Pending, batch *kvs.Batch, hashes []uint64, kinds 
 }
 
 // valueIn returns the value that a header names.
-func valueIn(value []byte) metrics.Value {
-	return metrics.Value(binary.LittleEndian.Uint64(value[8:]))
+func valueIn(value []byte) metrics.WriteID {
+	return metrics.WriteID(binary.LittleEndian.Uint64(value[8:]))
 }
 
 // Completed records a finished call. If it failed, its reads are dropped, and its
@@ -160,7 +160,7 @@ func (r *Recorder) Completed(p *Pending, reply *kvs.Reply, err error) {
 		r.results(p, reply, now)
 	}
 	for _, n := range p.ops {
-		if err != nil && (n.wrote != metrics.NoValue || n.kind == kvs.Delete) {
+		if err != nil && (n.wrote != metrics.NoWrite || n.kind == kvs.Delete) {
 			r.add(p, n, nil, metrics.Never)
 		}
 	}
@@ -168,7 +168,7 @@ func (r *Recorder) Completed(p *Pending, reply *kvs.Reply, err error) {
 }
 
 // add records an operation of a call.
-func (r *Recorder) add(p *Pending, n pendingOp, read *metrics.Value, returned int64) {
+func (r *Recorder) add(p *Pending, n pendingOp, read *metrics.WriteID, returned int64) {
 	o := op{Client: r.writer.Client(), Worker: r.writer.Worker(), Wrote: n.wrote, Read: read, Deleted: n.kind == kvs.Delete, CallNs: p.sent, ReturnNs: returned}
 	r.part.ops[n.key] = append(r.part.ops[n.key], o)
 	r.n++
@@ -228,9 +228,9 @@ func (r *Recorder) scan(p *Pending, n pendingOp, value []byte, returned int64) {
 
 func (r *Recorder) result(p *Pending, n pendingOp, result kvs.Result, returned int64) {
 	order := &r.orders[n.key]
-	var read *metrics.Value
+	var read *metrics.WriteID
 	if result.Read {
-		seen := metrics.NoValue
+		seen := metrics.NoWrite
 		if result.Found {
 			if len(result.Value) < value.HeaderLen || value.HashIn(result.Value) != n.hash {
 				return // not a value of this key
@@ -244,7 +244,7 @@ func (r *Recorder) result(p *Pending, n pendingOp, result kvs.Result, returned i
 		}
 		read = &seen
 	}
-	if n.wrote != metrics.NoValue || read == nil {
+	if n.wrote != metrics.NoWrite || read == nil {
 		r.orderViolation(n, order.wrote(n.wrote))
 	}
 	r.add(p, n, read, returned)

@@ -100,11 +100,11 @@ func (f *fragment) spanOf(key, n int) metrics.WorkerSpan {
 	span, last := f.span, f.span.First
 	for i, o := range f.ops[key] {
 		switch {
-		case o.Wrote == metrics.NoValue && !o.Removes():
+		case o.Wrote == metrics.NoWrite && !o.Removes():
 		case i >= n:
 			span.Last, span.EndedNs = last, o.CallNs
 			return span
-		case o.Wrote != metrics.NoValue:
+		case o.Wrote != metrics.NoWrite:
 			last = o.Wrote.Version()
 		}
 	}

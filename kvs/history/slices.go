@@ -46,7 +46,7 @@ func New(client, workers int, keys Keys) (*Slices, []*Recorder) {
 	s := &Slices{client: client, clock: clock.New(), keys: newKeySet(keys)}
 	s.found.Keys = len(keys.Names)
 	for id := range workers {
-		r := &Recorder{writer: metrics.MakeValue(client, id, 0), keys: s.keys, slices: s, orders: make([]batchOrder, len(keys.Names))}
+		r := &Recorder{writer: metrics.MakeWriteID(client, id, 0), keys: s.keys, slices: s, orders: make([]batchOrder, len(keys.Names))}
 		for i := range r.orders {
 			r.orders[i].deletes = keys.Deleters > 0
 		}

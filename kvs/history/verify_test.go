@@ -13,18 +13,20 @@ import (
 // The builders of histories. The clients' worker 0 writes.
 
 func put(client int, version uint32, call, back int64) op {
-	return op{Client: client, Wrote: metrics.MakeValue(client, 0, version), CallNs: call, ReturnNs: back}
+	return op{Client: client, Wrote: metrics.MakeWriteID(client, 0, version), CallNs: call, ReturnNs: back}
 }
 
-func get(v metrics.Value, call, back int64) op { return op{Read: &v, CallNs: call, ReturnNs: back} }
+func get(v metrics.WriteID, call, back int64) op { return op{Read: &v, CallNs: call, ReturnNs: back} }
 
-func modify(v metrics.Value, client int, version uint32, call, back int64) op {
+func modify(v metrics.WriteID, client int, version uint32, call, back int64) op {
 	o := put(client, version, call, back)
 	o.Read = &v
 	return o
 }
 
-func valueOf(client int, version uint32) metrics.Value { return metrics.MakeValue(client, 0, version) }
+func valueOf(client int, version uint32) metrics.WriteID {
+	return metrics.MakeWriteID(client, 0, version)
+}
 
 func TestVerify(t *testing.T) {
 	spans := []metrics.WorkerSpan{
@@ -49,8 +51,8 @@ func TestVerify(t *testing.T) {
 		{"read before it can have been written", []op{get(valueOf(0, 20), 190, 199)}, "read before it was written"},
 		{"a stranger's", []op{put(0, 11, 101, 110), get(valueOf(7, 1), 150, 160), get(valueOf(7, 2), 161, 170)}, ""},
 		{"a stranger's, and back again", []op{get(valueOf(7, 1), 150, 160), get(valueOf(7, 2), 161, 170), get(valueOf(7, 1), 171, 180)}, "each there after the other"},
-		{"missing", []op{get(metrics.NoValue, 150, 160), put(0, 11, 155, 170), get(valueOf(0, 11), 171, 180)}, ""},
-		{"lost", []op{put(0, 11, 101, 110), get(metrics.NoValue, 150, 160)}, "each there after the other"},
+		{"missing", []op{get(metrics.NoWrite, 150, 160), put(0, 11, 155, 170), get(valueOf(0, 11), 171, 180)}, ""},
+		{"lost", []op{put(0, 11, 101, 110), get(metrics.NoWrite, 150, 160)}, "each there after the other"},
 		{"outcome unknown, seen late", []op{put(0, 11, 101, metrics.Never), put(1, 11, 102, 103), get(valueOf(1, 11), 104, 105), get(valueOf(0, 11), 190, 195)}, ""},
 		{"outcome unknown, never seen", []op{put(0, 11, 101, metrics.Never), put(1, 11, 102, 103), get(valueOf(1, 11), 190, 195)}, ""},
 		{"modified in order", []op{put(0, 11, 101, 190), modify(valueOf(0, 11), 1, 11, 101, 190), modify(valueOf(1, 11), 0, 12, 101, 190), get(valueOf(1, 11), 150, 155)}, ""},
@@ -114,8 +116,8 @@ func TestVerifyAgainstSearch(t *testing.T) {
 // explains them, and then perhaps spoils a read or an interval. All writes are in it.
 func randomHistory(random *rand.Rand, deletes bool) []op {
 	var ops []op
-	current := metrics.NoValue
-	var written []metrics.Value
+	current := metrics.NoWrite
+	var written []metrics.WriteID
 	for i := range 3 + random.IntN(12) {
 		o := op{Client: random.IntN(3)}
 		at := int64(10 * i)
@@ -126,26 +128,26 @@ func randomHistory(random *rand.Rand, deletes bool) []op {
 		kind := random.IntN(3)
 		if deletes {
 			kind = random.IntN(4)
-		} else if current == metrics.NoValue {
+		} else if current == metrics.NoWrite {
 			kind = 0
 		}
-		if kind > 0 && (kind < 3 || current == metrics.NoValue) {
+		if kind > 0 && (kind < 3 || current == metrics.NoWrite) {
 			seen := current
 			if random.IntN(12) == 0 && len(written) > 0 && kind < 3 {
 				seen = written[random.IntN(len(written))]
 			}
 			if deletes && random.IntN(24) == 0 {
-				seen = metrics.NoValue
+				seen = metrics.NoWrite
 			}
 			o.Read = &seen
 		}
 		switch kind {
 		case 0, 2:
-			current = metrics.MakeValue(o.Client, 0, uint32(i+1))
+			current = metrics.MakeWriteID(o.Client, 0, uint32(i+1))
 			o.Wrote = current
 			written = append(written, current)
 		case 3:
-			o.Deleted, current = true, metrics.NoValue
+			o.Deleted, current = true, metrics.NoWrite
 		}
 		if random.IntN(30) == 0 {
 			shift := random.Int64N(60)

@@ -137,7 +137,7 @@ func (g *Generator) prepare() error {
 	}
 	g.audited = newAudited(g.config, plan, metrics.AuditEach(g.config.Linearizable), g.Secret)
 	for _, w := range g.workers {
-		w.audited, w.last, w.seen = g.audited, make([]lastWrite, len(g.audited.ids)), make([]metrics.Value, len(g.audited.ids))
+		w.audited, w.last, w.seen = g.audited, make([]lastWrite, len(g.audited.ids)), make([]metrics.WriteID, len(g.audited.ids))
 		w.loadedVersion = uint32(w.writer)
 	}
 	g.shareSpots(g.Secret)
@@ -152,7 +152,7 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 		return nil, nil
 	}
 	first, last := workload.Place{Node: g.config.Index, Nodes: g.config.Clients, Workers: 1}.Part(uint64(len(a.ids)))
-	found := make([]metrics.Value, last-first)
+	found := make([]metrics.WriteID, last-first)
 	err := g.each(ctx, func(ctx context.Context, w *worker) error {
 		from, to := g.config.place(w.id).Part(uint64(len(a.ids)))
 		return w.readAudited(ctx, g.config, a.ids[from:to], found[from-first:to-first])
@@ -203,7 +203,7 @@ func (g *Generator) lastOf(numbers []uint32, of func(w *worker, i int) lastWrite
 }
 
 // readAudited reads records and sets found to their values' writers and versions.
-func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found []metrics.Value) error {
+func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found []metrics.WriteID) error {
 	w.history, w.audited = nil, nil
 	before := slices.Clone(w.counts)
 	w.mu.Lock()
@@ -240,7 +240,7 @@ func (w *worker) readAudited(ctx context.Context, c Config, ids []uint64, found 
 }
 
 // finishAudit finishes a round that reads audited keys.
-func (w *worker) finishAudit(r *round, found []metrics.Value) error {
+func (w *worker) finishAudit(r *round, found []metrics.WriteID) error {
 	drain := func(moment) (metrics.Phase, *span) { return metrics.Drain, nil }
 	r.phase, r.window = drain(r.begun)
 	for i := range r.exchanges {
@@ -256,7 +256,7 @@ func (w *worker) finishAudit(r *round, found []metrics.Value) error {
 			}
 			result, malformed := results.Next()
 			if err = malformed; err == nil && result.Found && len(result.Value) >= value.HeaderLen {
-				found[k] = metrics.Value(binary.LittleEndian.Uint64(result.Value[8:]))
+				found[k] = metrics.WriteID(binary.LittleEndian.Uint64(result.Value[8:]))
 				w.auditChecks += binary.LittleEndian.Uint64(result.Value[16:])
 			}
 		}

@@ -31,7 +31,7 @@ func (w *worker) examine(x *exchange, hash uint64, v []byte, t *replyCheck) {
 	if !ok {
 		return
 	}
-	found, before, last := metrics.Value(binary.LittleEndian.Uint64(v[8:])), w.seen[number], w.last[number]
+	found, before, last := metrics.WriteID(binary.LittleEndian.Uint64(v[8:])), w.seen[number], w.last[number]
 	w.seen[number] = found
 	sent, why := w.audited.ticks(x.sent), ""
 	switch {

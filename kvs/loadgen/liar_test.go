@@ -9,6 +9,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
+	"kvlab/metrics"
 )
 
 // liar is an engine that takes one batch at a time, and answers correctly until a test makes
@@ -163,7 +164,7 @@ func keeps(some func(hash uint64) bool, nth int) func(kvs.Engine) *liar {
 }
 
 // newValue returns a value of a writer for the key of a hash.
-func newValue(size int, hash uint64, w value.Writer) []byte {
+func newValue(size int, hash uint64, w metrics.WriteID) []byte {
 	v := make([]byte, size)
 	value.Fixed.Put(v, hash, w)
 	return v
@@ -171,12 +172,12 @@ func newValue(size int, hash uint64, w value.Writer) []byte {
 
 // stranger answers with a value of a writer that is not in the run.
 func stranger(op kvs.Op, r *kvs.Result) {
-	r.Value = newValue(len(r.Value), route.Hash(op.Key), value.NewWriter(9, 0))
+	r.Value = newValue(len(r.Value), route.Hash(op.Key), metrics.MakeWriteID(9, 0, 0))
 }
 
 // madeUp computes a value from its key, its writer and its version.
 func madeUp(op kvs.Op, r *kvs.Result) {
-	r.Value = newValue(len(r.Value), route.Hash(op.Key), value.Writer(binary.LittleEndian.Uint64(r.Value[8:])))
+	r.Value = newValue(len(r.Value), route.Hash(op.Key), metrics.WriteID(binary.LittleEndian.Uint64(r.Value[8:])))
 }
 
 // swapped exchanges the first two values of different keys.

@@ -76,9 +76,9 @@ func (w *worker) recheck(server int) error {
 		if err != nil {
 			return err
 		}
-		found := metrics.NoValue
+		found := metrics.NoWrite
 		if result.Found && len(result.Value) >= value.HeaderLen {
-			found = metrics.Value(binary.LittleEndian.Uint64(result.Value[8:]))
+			found = metrics.WriteID(binary.LittleEndian.Uint64(result.Value[8:]))
 		}
 		if read.Misses++; result.Found {
 			read.Hits, read.Misses = read.Hits+1, read.Misses-1
@@ -111,8 +111,8 @@ func (w *worker) lastWritten(server int) (numbers []int) {
 
 // isOlder reports whether a value is surely older than a version that the worker wrote: one
 // of its earlier versions, a loaded one, or none.
-func (w *worker) isOlder(found metrics.Value, version uint32) bool {
-	if own := metrics.Value(w.writer); found.Client() == own.Client() && found.Worker() == own.Worker() {
+func (w *worker) isOlder(found metrics.WriteID, version uint32) bool {
+	if own := w.writer; found.Client() == own.Client() && found.Worker() == own.Worker() {
 		return found.Version() < version
 	}
 	return found.Version() <= w.audited.loadedVersion(found.Client(), found.Worker())

@@ -9,6 +9,7 @@ import (
 
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
+	"kvlab/metrics"
 	"kvlab/workload"
 )
 
@@ -89,7 +90,7 @@ func part(keys ...string) []byte {
 	for _, key := range keys {
 		hash := route.Hash([]byte(key))
 		v := make([]byte, 100)
-		value.Fixed.Put(v, hash, value.NewWriter(0, 0).Next())
+		value.Fixed.Put(v, hash, metrics.MakeWriteID(0, 0, 0).Next())
 		b = append(append(b, byte(len(key))), key...)
 		b = append(append(b, byte(len(v))), v...)
 	}

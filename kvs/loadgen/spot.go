@@ -77,7 +77,7 @@ func (w *worker) checkSpot(x *exchange, result kvs.Result, t *replyCheck) error 
 	if !result.Read {
 		return fmt.Errorf("%w reply: operation %d is a get, its result is not", kvs.ErrMalformed, x.spotAt)
 	}
-	found := metrics.NoValue
+	found := metrics.NoWrite
 	if t.spot = (metrics.Counts{Gets: 1, Misses: 1}); result.Found {
 		t.spot = metrics.Counts{Gets: 1, Hits: 1}
 		if w.checker.Every == VerifyNone {
@@ -90,7 +90,7 @@ func (w *worker) checkSpot(x *exchange, result kvs.Result, t *replyCheck) error 
 			t.Compared++
 		}
 		if len(result.Value) >= value.HeaderLen {
-			found = metrics.Value(binary.LittleEndian.Uint64(result.Value[8:]))
+			found = metrics.WriteID(binary.LittleEndian.Uint64(result.Value[8:]))
 		}
 	}
 	w.spotted = append(w.spotted, metrics.Spot{Key: int32(x.spot), Worker: uint16(w.id), Sent: w.audited.ticks(x.sent), Found: found})

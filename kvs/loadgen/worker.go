@@ -24,14 +24,14 @@ type worker struct {
 	source   *workload.Source
 	keys     keys
 	keyTable *keyTable // nil if ids are too long for it
-	writer   value.Writer
+	writer   metrics.WriteID
 	sizes    *size.Sizes // of values
 	checker  value.Checker
 	recorder *latency.Recorder
 	history  *history.Recorder // nil without -linearizable
 	audited  *audited          // keys whose last writes are remembered; nil outside Measure, and without an audit
 	last     []lastWrite       // by the keys' numbers
-	seen     []metrics.Value   // what it read of these keys last, likewise
+	seen     []metrics.WriteID // what it read of these keys last, likewise
 	spots    []uint32          // the spots that it has not read yet
 	before   []lastWrite       // its last writes of the client's spots, when it began to read them; nil until then
 	spotted  []metrics.Spot    // what it read
@@ -87,7 +87,7 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, sizes *si
 		keepsAll: plan.Share(workload.Insert)+plan.Share(workload.Delete)+plan.Share(workload.Scan) == 0,
 		keys:     newKeys(c.keys()),
 		keyTable: table,
-		writer:   value.NewWriter(c.Index, id),
+		writer:   metrics.MakeWriteID(c.Index, id, 0),
 		sizes:    sizes,
 		checker:  value.Checker{Key: value.Fixed, Size: sizes.Constant(), Sizes: sizes, Clients: c.Clients, Workers: c.Workers, Every: c.Verify, Until: 1},
 		recorder: recorder,

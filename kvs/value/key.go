@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/bits"
+
+	"kvlab/metrics"
 )
 
 // Key is the secret that a trial's values depend on. All clients of a trial have the same
@@ -27,7 +29,7 @@ func ParseKey(text string) (k Key, err error) {
 }
 
 // Check returns the check bytes of a value.
-func (k *Key) Check(hash uint64, w Writer, size int) uint64 {
+func (k *Key) Check(hash uint64, w metrics.WriteID, size int) uint64 {
 	return k.sum(hash, w, size).check(hash, w, size)
 }
 
@@ -38,7 +40,7 @@ type state struct{ v0, v1, v2, v3 uint64 }
 // short-input PRF", 2012, and the reference code) of 23 bytes: a key's hash, the writer and
 // the value's size. It returns the state from which both words of the result follow. A
 // pseudo-random function's results do not reveal its key.
-func (k *Key) sum(hash uint64, w Writer, size int) state {
+func (k *Key) sum(hash uint64, w metrics.WriteID, size int) state {
 	s := state{k[0] ^ 0x736f6d6570736575, k[1] ^ 0x646f72616e646f6d ^ 0xee, k[0] ^ 0x6c7967656e657261, k[1] ^ 0x7465646279746573}
 	for _, word := range [3]uint64{hash, uint64(w), uint64(size) | 23<<56} {
 		s.v3 ^= word
@@ -66,12 +68,12 @@ func (s state) second() uint64 {
 }
 
 // check returns the check bytes of a header.
-func (s state) check(hash uint64, w Writer, size int) uint64 {
+func (s state) check(hash uint64, w metrics.WriteID, size int) uint64 {
 	keyed := s.first() &^ 0xffffffff
 	return keyed | uint64(plain(hash, w, size, keyed))
 }
 
 // plain returns the half of the check bytes that needs no Key.
-func plain(hash uint64, w Writer, size int, check uint64) uint32 {
+func plain(hash uint64, w metrics.WriteID, size int, check uint64) uint32 {
 	return uint32(mix(mix(hash^wy0, uint64(w)^wy1)^wy2, uint64(size)^check&^0xffffffff^wy1))
 }

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"strings"
 	"testing"
+
+	"kvlab/metrics"
 )
 
 // sipHash returns SipHash-c-d with a result of 128 bits, byte by byte as its paper describes it.
@@ -51,7 +53,7 @@ func TestSumIsSipHash(t *testing.T) {
 			t.Errorf("SipHash-2-4 of %d bytes: %x, want %x", n, got, want)
 		}
 	}
-	hash, w, size := uint64(aHash), NewWriter(3, 7).Next(), 1000
+	hash, w, size := uint64(aHash), metrics.MakeWriteID(3, 7, 0).Next(), 1000
 	message := binary.LittleEndian.AppendUint64(nil, hash)
 	message = binary.LittleEndian.AppendUint64(message, uint64(w))
 	message = binary.LittleEndian.AppendUint64(message, uint64(size))[:23]
@@ -64,7 +66,7 @@ func TestSumIsSipHash(t *testing.T) {
 // A value of another Key is named as such wherever it is compared in full, and a value that
 // is damaged is not.
 func TestOtherKey(t *testing.T) {
-	other, w := Key{1, 2}, NewWriter(3, 7).Next()
+	other, w := Key{1, 2}, metrics.MakeWriteID(3, 7, 0).Next()
 	for _, size := range []int{HeaderLen, 128} {
 		value := make([]byte, size)
 		other.Put(value, aHash, w)

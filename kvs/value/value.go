@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fastrand"
 
+	"kvlab/metrics"
 	"kvlab/workload/size"
 )
 
@@ -27,20 +28,6 @@ import (
 // passes a full comparison only by luck, once in 2^32 times.
 const HeaderLen = 24
 
-// Writer is the 8 bytes at offset 8: a value's writer and version.
-type Writer uint64
-
-// NewWriter returns a worker's Writer before its first write.
-func NewWriter(client, worker int) Writer {
-	return Writer(client)<<48 | Writer(worker)<<32
-}
-
-// Next returns the writer's next version. Versions wrap around after 2^32 writes.
-func (w Writer) Next() Writer { return w&^0xffffffff | Writer(uint32(w)+1) }
-
-func (w Writer) Client() int { return int(w >> 48) }
-func (w Writer) Worker() int { return int(w >> 32 & 0xffff) }
-
 // Odd constants of the wyhash and wyrand functions (Wang Yi,
 // github.com/wangyi-fudan/wyhash, public domain).
 const (
@@ -56,7 +43,7 @@ func mix(a, b uint64) uint64 {
 }
 
 // Put fills value, of at least HeaderLen bytes, for the key with the given hash.
-func (k *Key) Put(value []byte, hash uint64, w Writer) {
+func (k *Key) Put(value []byte, hash uint64, w metrics.WriteID) {
 	le := binary.LittleEndian
 	sum := k.sum(hash, w, len(value))
 	le.PutUint64(value[0:], hash)
@@ -119,7 +106,7 @@ func (c *Checker) Check(value []byte, hash uint64) (compared bool, err error) {
 	}
 	le := binary.LittleEndian
 	header := (*[HeaderLen]byte)(value)
-	w := Writer(le.Uint64(header[8:]))
+	w := metrics.WriteID(le.Uint64(header[8:]))
 	check := le.Uint64(header[16:])
 	if le.Uint64(header[0:]) != hash || uint32(check) != plain(hash, w, len(value), check) || w.Client() >= c.Clients || w.Worker() >= c.Workers {
 		return false, c.fault(value, hash, w)
@@ -161,7 +148,7 @@ func HashIn(value []byte) uint64 {
 }
 
 // fault returns the first error in a value's header.
-func (c *Checker) fault(value []byte, hash uint64, w Writer) error {
+func (c *Checker) fault(value []byte, hash uint64, w metrics.WriteID) error {
 	le := binary.LittleEndian
 	switch {
 	case le.Uint64(value[0:]) != hash:

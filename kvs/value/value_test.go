@@ -10,6 +10,7 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/route"
+	"kvlab/metrics"
 )
 
 const aHash = 0x0123456789abcdef
@@ -19,14 +20,14 @@ func thorough(size int) *Checker {
 	return &Checker{Key: Fixed, Size: size, Clients: 4, Workers: 8, Every: 1, Until: 1}
 }
 
-func madeValue(size int, hash uint64, w Writer) []byte {
+func madeValue(size int, hash uint64, w metrics.WriteID) []byte {
 	value := bytes.Repeat([]byte{0xee}, size) // putValue overwrites every byte
 	Fixed.Put(value, hash, w)
 	return value
 }
 
 func TestValueRoundTrip(t *testing.T) {
-	w := NewWriter(3, 7).Next()
+	w := metrics.MakeWriteID(3, 7, 0).Next()
 	sizes := []int{128, 1000, kvs.MaxValueLen}
 	for size := HeaderLen; size < HeaderLen+20; size++ {
 		sizes = append(sizes, size)
@@ -41,7 +42,7 @@ func TestValueRoundTrip(t *testing.T) {
 
 // The header's layout is what the comment on valueHeader says.
 func TestValueHeader(t *testing.T) {
-	w := NewWriter(3, 7)
+	w := metrics.MakeWriteID(3, 7, 0)
 	for range 5 {
 		w = w.Next()
 	}
@@ -58,8 +59,8 @@ func TestValueHeader(t *testing.T) {
 
 // A version that overflows leaves the writer who it is.
 func TestVersionOverflow(t *testing.T) {
-	last := NewWriter(65535, 65535) | (1<<32 - 1)
-	if next := last.Next(); next != NewWriter(65535, 65535) {
+	last := metrics.MakeWriteID(65535, 65535, 0) | (1<<32 - 1)
+	if next := last.Next(); next != metrics.MakeWriteID(65535, 65535, 0) {
 		t.Errorf("after version 2^32-1: %016x", next)
 	}
 }
@@ -68,7 +69,7 @@ func TestVersionOverflow(t *testing.T) {
 // value that is compared.
 func TestValueBitFlips(t *testing.T) {
 	const size = 67 // a body that ends within a word
-	right := madeValue(size, aHash, NewWriter(3, 7).Next())
+	right := madeValue(size, aHash, metrics.MakeWriteID(3, 7, 0).Next())
 	for bit := range 8 * size {
 		wrong := bytes.Clone(right)
 		wrong[bit/8] ^= 1 << (bit % 8)
@@ -86,7 +87,7 @@ func TestValueBitFlips(t *testing.T) {
 
 func TestValueErrors(t *testing.T) {
 	const size = 64
-	w := NewWriter(3, 7).Next()
+	w := metrics.MakeWriteID(3, 7, 0).Next()
 	change := func(at int) []byte {
 		value := madeValue(size, aHash, w)
 		value[at] ^= 1
@@ -98,8 +99,8 @@ func TestValueErrors(t *testing.T) {
 		want  string
 	}{
 		{"of another key", madeValue(size, aHash+1, w), "the value of another key: key hash 0123456789abcdf0, want 0123456789abcdef"},
-		{"by a client who does not exist", madeValue(size, aHash, NewWriter(4, 0)), "written by worker 0 of client 4, which does not exist"},
-		{"by a worker who does not exist", madeValue(size, aHash, NewWriter(0, 8)), "written by worker 8 of client 0, which does not exist"},
+		{"by a client who does not exist", madeValue(size, aHash, metrics.MakeWriteID(4, 0, 0)), "written by worker 0 of client 4, which does not exist"},
+		{"by a worker who does not exist", madeValue(size, aHash, metrics.MakeWriteID(0, 8, 0)), "written by worker 8 of client 0, which does not exist"},
 		{"empty", nil, "an empty value, want 64 bytes"},
 		{"cut off", madeValue(size, aHash, w)[:size-1], "a value of 63 bytes, want 64"},
 		{"of a run with longer values", madeValue(size+1, aHash, w), "a value of 65 bytes, want 64"},
@@ -121,7 +122,7 @@ func TestValueErrors(t *testing.T) {
 // distances that differ by chance.
 func TestCheckerShare(t *testing.T) {
 	const values = 16_000
-	value := madeValue(64, aHash, NewWriter(0, 0))
+	value := madeValue(64, aHash, metrics.MakeWriteID(0, 0, 0))
 	for _, every := range []int{1, 2, 16} {
 		c := thorough(64)
 		c.Every = every
@@ -147,7 +148,7 @@ func TestCheckerShare(t *testing.T) {
 
 func TestValuesCannotBeCompressed(t *testing.T) {
 	var values bytes.Buffer
-	w := NewWriter(0, 0)
+	w := metrics.MakeWriteID(0, 0, 0)
 	for i := range uint64(1000) {
 		w = w.Next()
 		values.Write(madeValue(1024, route.Hash([]byte{byte(i), byte(i >> 8)}), w)[16:]) // check bytes and body
@@ -195,7 +196,7 @@ func TestComparedShare(t *testing.T) {
 	c := thorough(128)
 	c.Every = 16
 	value := make([]byte, 128)
-	Fixed.Put(value, 7, NewWriter(1, 2).Next())
+	Fixed.Put(value, 7, metrics.MakeWriteID(1, 2, 0).Next())
 	const values = 160_000
 	compared, last, gaps := 0, 0, map[int]bool{}
 	for i := range values {

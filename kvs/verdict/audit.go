@@ -19,9 +19,9 @@ import (
 // write is a client's last acknowledged write or Delete of a key by one worker.
 type write struct {
 	client, worker int
-	value          metrics.Value // NoValue of a Delete
-	sent, acked    int64         // ns of its client's clock: no earlier, and no later
-	lost           bool          // its outcome is unknown, as its worker learned at acked
+	value          metrics.WriteID // NoValue of a Delete
+	sent, acked    int64           // ns of its client's clock: no earlier, and no later
+	lost           bool            // its outcome is unknown, as its worker learned at acked
 }
 
 // auditor judges the clients' records.
@@ -62,7 +62,7 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 	}
 	a.ids = append(a.ids, inserted...)
 	a.writes, a.before = make([][]write, len(a.ids)), make([][]write, len(a.ids))
-	values := make([]*metrics.Value, len(a.writes))
+	values := make([]*metrics.WriteID, len(a.writes))
 	for _, r := range a.records {
 		if why := a.unpack(run, r, values); why != "" {
 			a.fail("%s", why)
@@ -85,7 +85,7 @@ func JudgeAudit(run metrics.Run, secret string, records []metrics.AuditRecord) *
 }
 
 // judgeKey judges a record's key, given what was read there.
-func (a *auditor) judgeKey(id uint64, what string, read *metrics.Value, writes []write, loaded bool) {
+func (a *auditor) judgeKey(id uint64, what string, read *metrics.WriteID, writes []write, loaded bool) {
 	if slices.ContainsFunc(writes, func(w write) bool { return !w.lost }) {
 		a.found.Written++
 	}
@@ -121,7 +121,7 @@ func (a *auditor) judgeWritten(run metrics.Run, ranks []uint64) {
 
 // judgeChecks says what is wrong with the check bytes of the values that a client found:
 // those of other keys, or under another key of the values, have another sum.
-func (a *auditor) judgeChecks(run metrics.Run, r metrics.AuditRecord, first int, found []metrics.Value) string {
+func (a *auditor) judgeChecks(run metrics.Run, r metrics.AuditRecord, first int, found []metrics.WriteID) string {
 	var law size.Law
 	key, err := value.ParseKey(run.ValueKey)
 	if err := cmp.Or(err, law.Set(run.Workload.ValueSize())); err != nil {
@@ -130,9 +130,9 @@ func (a *auditor) judgeChecks(run metrics.Run, r metrics.AuditRecord, first int,
 	config, _, _, _ := workOf(run.Workload) // gather reports its error
 	sizes, sum := law.Values(config.Seed), uint64(0)
 	for i, v := range found {
-		if at := first + i; v != metrics.NoValue && at >= 0 && at < len(a.ids) {
+		if at := first + i; v != metrics.NoWrite && at >= 0 && at < len(a.ids) {
 			_, hash := a.keys.Append(nil, a.ids[at])
-			sum += key.Check(hash, value.Writer(v), sizes.At(hash))
+			sum += key.Check(hash, v, sizes.At(hash))
 		}
 	}
 	if sum != r.Checks {
@@ -180,7 +180,7 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 
 // unpack takes a client's writes and the values that it read; it says what is wrong with
 // its record.
-func (a *auditor) unpack(run metrics.Run, r metrics.AuditRecord, values []*metrics.Value) string {
+func (a *auditor) unpack(run metrics.Run, r metrics.AuditRecord, values []*metrics.WriteID) string {
 	keys, err := r.Keys()
 	if err != nil {
 		return fmt.Sprintf("client %d: %v", r.Client, err)
@@ -218,7 +218,7 @@ func (a *auditor) add(to [][]write, r metrics.AuditRecord, w write, key int32, v
 	w.client = r.Client
 	w.sent, w.acked = r.OriginNs+int64(sent)*r.TickNs, r.OriginNs+int64(acked)*r.TickNs
 	if version > 0 {
-		w.value = metrics.MakeValue(w.client, w.worker, version)
+		w.value = metrics.MakeWriteID(w.client, w.worker, version)
 	}
 	to[key] = append(to[key], w)
 	return true
@@ -226,9 +226,9 @@ func (a *auditor) add(to [][]write, r metrics.AuditRecord, w write, key int32, v
 
 // judge says in words why a key, which was loaded or not, cannot have the value that was
 // found; "" if it can.
-func (a *auditor) judge(found metrics.Value, writes []write, loaded bool) string {
+func (a *auditor) judge(found metrics.WriteID, writes []write, loaded bool) string {
 	has := "has " + a.text(found)
-	if found == metrics.NoValue {
+	if found == metrics.NoWrite {
 		has = "is missing"
 	}
 	all := writes
@@ -243,7 +243,7 @@ func (a *auditor) judge(found metrics.Value, writes []write, loaded bool) string
 	switch {
 	case len(writes) == 0 && loaded && !a.loaded(found):
 		return has + ", want the loaded value: no write of it was acknowledged"
-	case len(writes) == 0 && !loaded && found != metrics.NoValue:
+	case len(writes) == 0 && !loaded && found != metrics.NoWrite:
 		return has + ", want none: no insert of it was acknowledged"
 	case len(writes) == 0:
 		return ""
@@ -256,12 +256,12 @@ func (a *auditor) judge(found metrics.Value, writes []write, loaded bool) string
 			return ""
 		case w.value == found:
 			want, when = later, fmt.Sprintf("which was sent %s after that was acknowledged", time.Duration(ns))
-		case found != metrics.NoValue && w.client == found.Client() && w.worker == found.Worker():
+		case found != metrics.NoWrite && w.client == found.Client() && w.worker == found.Worker():
 			want, when = w, "which was sent after it and acknowledged"
 		}
 	}
 	wanted := a.text(want.value)
-	if want.value == metrics.NoValue {
+	if want.value == metrics.NoWrite {
 		wanted = fmt.Sprintf("none after the Delete by worker %d of client %d", want.worker, want.client)
 	}
 	return fmt.Sprintf("%s, want %s, %s: a write is lost, or an old value was read", has, wanted, when)
@@ -279,8 +279,8 @@ func (a *auditor) replaced(w write, writes []write) (later write, ns int64) {
 }
 
 // loaded reports whether a value is of the load.
-func (a *auditor) loaded(v metrics.Value) bool {
-	if v == metrics.NoValue || v.Client() >= len(a.records) || v.Worker() >= len(a.records[v.Client()].Loaded) {
+func (a *auditor) loaded(v metrics.WriteID) bool {
+	if v == metrics.NoWrite || v.Client() >= len(a.records) || v.Worker() >= len(a.records[v.Client()].Loaded) {
 		return false
 	}
 	return v.Version() <= a.records[v.Client()].Loaded[v.Worker()]
@@ -306,7 +306,7 @@ func (a *auditor) after(w, v write) int64 {
 }
 
 // text returns a value in words.
-func (a *auditor) text(v metrics.Value) string {
+func (a *auditor) text(v metrics.WriteID) string {
 	text := fmt.Sprintf("version %d of worker %d of client %d", v.Version(), v.Worker(), v.Client())
 	if a.loaded(v) {
 		text += " (the loaded value)"

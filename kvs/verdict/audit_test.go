@@ -17,13 +17,13 @@ import (
 )
 
 // theLoaded is the loaded value of the tests' key.
-var theLoaded = metrics.MakeValue(1, 0, 7)
+var theLoaded = metrics.MakeWriteID(1, 0, 7)
 
 // possible returns the values that one key may have after writes: the last of each order
 // of all writes in which none precedes one that was acknowledged before it was sent. Those
 // whose outcome is unknown may be absent.
-func possible(writes []write) map[metrics.Value]bool {
-	last := make(map[metrics.Value]bool)
+func possible(writes []write) map[metrics.WriteID]bool {
+	last := make(map[metrics.WriteID]bool)
 	if len(writes) == 0 {
 		last[theLoaded] = true
 	}
@@ -59,9 +59,9 @@ func randomWrites(random *rand.Rand, deletes, killed bool) (writes []write) {
 			at := int64(0)
 			for version := range min(random.IntN(3), 6-len(writes)) {
 				at += 1 + random.Int64N(10)
-				w := write{client: client, worker: worker, value: metrics.MakeValue(client, worker, uint32(11+version)), sent: at}
+				w := write{client: client, worker: worker, value: metrics.MakeWriteID(client, worker, uint32(11+version)), sent: at}
 				if deletes && random.IntN(3) == 0 {
-					w.value = metrics.NoValue
+					w.value = metrics.NoWrite
 				}
 				at += 1 + random.Int64N(20)
 				w.acked, w.lost = at, killed && random.IntN(3) == 0
@@ -75,15 +75,15 @@ func randomWrites(random *rand.Rand, deletes, killed bool) (writes []write) {
 // recordsOf returns what two clients report of the writes of one key: the last of each
 // worker, without those that the same client surely replaced. The first client read the
 // key. The second one's clock is ahead.
-func recordsOf(t *testing.T, writes []write, found metrics.Value, ahead int64, clocks [2]string) (records []metrics.AuditRecord) {
+func recordsOf(t *testing.T, writes []write, found metrics.WriteID, ahead int64, clocks [2]string) (records []metrics.AuditRecord) {
 	t.Helper()
 	for client := range 2 {
 		r := metrics.AuditRecord{Client: client, Each: metrics.AuditEach(false), TickNs: 1, Clock: clocks[client], Loaded: []uint32{10, 10}}
 		var keys metrics.AuditKeys
 		if client == 0 {
-			keys.Found = []metrics.Value{found}
-			if found != metrics.NoValue {
-				r.Checks = value.Fixed.Check(route.Hash([]byte("user0")), value.Writer(found), 128)
+			keys.Found = []metrics.WriteID{found}
+			if found != metrics.NoWrite {
+				r.Checks = value.Fixed.Check(route.Hash([]byte("user0")), found, 128)
 			}
 		} else {
 			r.OriginNs = ahead
@@ -146,7 +146,7 @@ func TestAuditByEveryOrder(t *testing.T) {
 		}
 		run, writes := oneKey(t, ahead), randomWrites(random, seed%4 > 1, seed%8 == 4 || seed%8 == 7)
 		want := possible(writes)
-		all := []metrics.Value{theLoaded, metrics.NoValue, metrics.MakeValue(0, 0, 99), metrics.MakeValue(5, 0, 1)}
+		all := []metrics.WriteID{theLoaded, metrics.NoWrite, metrics.MakeWriteID(0, 0, 99), metrics.MakeWriteID(5, 0, 1)}
 		for _, w := range writes {
 			all = append(all, w.value)
 		}
@@ -170,8 +170,8 @@ func TestAuditByEveryOrder(t *testing.T) {
 func TestAuditWithoutClocks(t *testing.T) {
 	run := oneKey(t, 0)
 	run.Preflight = nil
-	first := write{value: metrics.MakeValue(0, 0, 11), sent: 1, acked: 2}
-	second := write{client: 1, value: metrics.MakeValue(1, 0, 11), sent: 100, acked: 101}
+	first := write{value: metrics.MakeWriteID(0, 0, 11), sent: 1, acked: 2}
+	second := write{client: 1, value: metrics.MakeWriteID(1, 0, 11), sent: 100, acked: 101}
 	if got := JudgeAudit(run, "1", recordsOf(t, []write{first, second}, first.value, 0, [2]string{"one", "two"})); got.Failures != 0 {
 		t.Error(got.First)
 	}
@@ -184,7 +184,7 @@ func TestAuditWithoutClocks(t *testing.T) {
 func TestAuditIncomplete(t *testing.T) {
 	run := oneKey(t, 0)
 	good := func() []metrics.AuditRecord {
-		return recordsOf(t, nil, metrics.MakeValue(0, 1, 3), 0, [2]string{"one", "one"})
+		return recordsOf(t, nil, metrics.MakeWriteID(0, 1, 3), 0, [2]string{"one", "one"})
 	}
 	if got := JudgeAudit(run, "abc", good()); got.Failures != 0 || got.Secret != "abc" || got.Keys != 1 || got.Written != 0 {
 		t.Fatalf("%+v", got)
@@ -201,7 +201,7 @@ func TestAuditIncomplete(t *testing.T) {
 		}, "key user0 was not read"},
 		{"damaged", func(r []metrics.AuditRecord) []metrics.AuditRecord { r[0].Packed = r[0].Packed[:5]; return r }, "client 0: unpack an audit"},
 		{"a worker too many", func(r []metrics.AuditRecord) []metrics.AuditRecord {
-			all := recordsOf(t, []write{{worker: 1, value: metrics.MakeValue(0, 1, 11), sent: 1, acked: 2}}, metrics.NoValue, 0, [2]string{})
+			all := recordsOf(t, []write{{worker: 1, value: metrics.MakeWriteID(0, 1, 11), sent: 1, acked: 2}}, metrics.NoWrite, 0, [2]string{})
 			all[0].Loaded = all[0].Loaded[:1]
 			return all
 		}, "client 0 reports a write of key 0 of 1 by worker 1"},
@@ -247,7 +247,7 @@ func TestAuditEvidence(t *testing.T) {
 	}
 	var spots []metrics.Spot
 	for _, number := range workload.SampleSpots(7, len(plan.Sample(7, metrics.AuditEach(false)))) {
-		spots = append(spots, metrics.Spot{Key: int32(number), Found: metrics.MakeValue(0, 0, 1)})
+		spots = append(spots, metrics.Spot{Key: int32(number), Found: metrics.MakeWriteID(0, 0, 1)})
 	}
 	tests[0].spots, tests[7].spots = spots, spots[:len(spots)-1]
 	for seed := range seeds() / 12 {
@@ -260,14 +260,14 @@ func TestAuditEvidence(t *testing.T) {
 				test.read = len(sample) - 1
 			}
 			for number, rank := range sample[:min(test.read, len(sample))] {
-				v := metrics.MakeValue(0, 0, 1)
+				v := metrics.MakeWriteID(0, 0, 1)
 				if random.Float64() < -test.written*math.Expm1(-puts*plan.Mass(rank)) {
-					v = metrics.MakeValue(0, 0, uint32(20_001+number))
+					v = metrics.MakeWriteID(0, 0, uint32(20_001+number))
 					keys.Keys, keys.Workers, keys.Versions = append(keys.Keys, int32(number)), append(keys.Workers, 0), append(keys.Versions, v.Version())
 					keys.Sent, keys.Acked = append(keys.Sent, 1), append(keys.Acked, 2)
 				}
 				keys.Found = append(keys.Found, v)
-				record.Checks += test.key.Check(route.Hash(fmt.Append([]byte("user"), plan.Key(rank))), value.Writer(v), 128)
+				record.Checks += test.key.Check(route.Hash(fmt.Append([]byte("user"), plan.Key(rank))), v, 128)
 			}
 			if err := record.Pack(keys); err != nil {
 				t.Fatal(err)

@@ -71,10 +71,10 @@ func (a *auditor) judgeSpots() {
 		if w, ns := a.replacedBefore(s); ns > 0 {
 			key, _ := a.keys.Append(nil, a.ids[s.key])
 			has, what := a.text(s.value), a.text(w.value)
-			if s.value == metrics.NoValue {
+			if s.value == metrics.NoWrite {
 				has = "no value"
 			}
-			if w.value == metrics.NoValue {
+			if w.value == metrics.NoWrite {
 				what = fmt.Sprintf("a Delete by worker %d of client %d", w.worker, w.client)
 			}
 			a.fail("a stale read in the window: key %s has %s where %s was acknowledged %s before the read was sent", key, has, what, time.Duration(ns))
@@ -93,12 +93,12 @@ func (a *auditor) replacedBefore(s spot) (write, int64) {
 		}
 		switch found := s.value; {
 		case found == w.value:
-		case found == metrics.NoValue:
+		case found == metrics.NoWrite:
 			if !deletes {
 				return w, ns
 			}
 		case a.loaded(found),
-			w.value != metrics.NoValue && found.Client() == w.client && found.Worker() == w.worker && found.Version() < w.value.Version(),
+			w.value != metrics.NoWrite && found.Client() == w.client && found.Worker() == w.worker && found.Version() < w.value.Version(),
 			slices.ContainsFunc(a.before[s.key], func(u write) bool { return u.value == found && a.after(w, u) > 0 }):
 			return w, ns
 		}

@@ -20,7 +20,7 @@ func spotRun(plan *workload.Plan, random *rand.Rand, late int64) *auditor {
 	a := &auditor{plan: plan, ids: []uint64{0}, before: make([][]write, 1), bounds: []*metrics.ClockOffsetBounds{{}, {LeastNs: 1000 - bound, MostNs: 1000 + random.Int64N(20)}}}
 	type change struct {
 		at    int64
-		value metrics.Value
+		value metrics.WriteID
 	}
 	changes := []change{{-1, theLoaded}}
 	const begins = 300 // of the spots
@@ -29,7 +29,7 @@ func spotRun(plan *workload.Plan, random *rand.Rand, late int64) *auditor {
 		for worker := range 2 {
 			snapshot, known := begins+random.Int64N(50), write{}
 			for at, version := random.Int64N(100), uint32(11); at < 600; version++ {
-				w := write{client: client, worker: worker, value: metrics.MakeValue(client, worker, version), sent: at + int64(client)*1000}
+				w := write{client: client, worker: worker, value: metrics.MakeWriteID(client, worker, version), sent: at + int64(client)*1000}
 				applied := at + random.Int64N(30)
 				at = applied + 1 + random.Int64N(30)
 				changes = append(changes, change{applied, w.value})
@@ -85,17 +85,17 @@ func TestSpots(t *testing.T) {
 // What a spot found is named, with what was there before.
 func TestStaleSpot(t *testing.T) {
 	run := oneKey(t, 0)
-	w := write{client: 1, worker: 1, value: metrics.MakeValue(1, 1, 20), sent: 10, acked: 20}
+	w := write{client: 1, worker: 1, value: metrics.MakeWriteID(1, 1, 20), sent: 10, acked: 20}
 	for _, test := range []struct {
 		sent  uint32
-		found metrics.Value
+		found metrics.WriteID
 		want  string
 	}{
 		{50, theLoaded, "a stale read in the window: key user0 has version 7 of worker 0 of client 1 (the loaded value) where version 20 of worker 1 of client 1 was acknowledged 30ns before the read was sent"},
-		{50, metrics.MakeValue(1, 1, 19), "has version 19 of worker 1 of client 1 where"},
-		{50, metrics.NoValue, "has no value where"},
-		{50, metrics.MakeValue(1, 1, 21), ""},
-		{50, metrics.MakeValue(0, 1, 12), ""},
+		{50, metrics.MakeWriteID(1, 1, 19), "has version 19 of worker 1 of client 1 where"},
+		{50, metrics.NoWrite, "has no value where"},
+		{50, metrics.MakeWriteID(1, 1, 21), ""},
+		{50, metrics.MakeWriteID(0, 1, 12), ""},
 		{20, theLoaded, ""},
 	} {
 		records := recordsOf(t, []write{w}, w.value, 0, [2]string{"one", "one"})

@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
+	"kvlab/metrics"
 )
 
 const (
@@ -25,7 +26,7 @@ type ledger struct {
 
 	mu      sync.Mutex
 	entries map[string]*entry // by key; guarded by mu
-	last    [writers]value.Writer
+	last    [writers]metrics.WriteID
 }
 
 // entry is what a key may hold: the floor, which was acknowledged or read, or a later write
@@ -38,7 +39,7 @@ type entry struct {
 func newLedger() *ledger {
 	l := &ledger{entries: map[string]*entry{}}
 	for w := range writers {
-		l.last[w] = value.NewWriter(0, w)
+		l.last[w] = metrics.MakeWriteID(0, w, 0)
 		for i := range ownKeys {
 			l.entries[ledgerKey(w, i)] = new(entry)
 		}
@@ -91,7 +92,7 @@ func versionOf(key string, found bool, v []byte) (uint64, error) {
 	if _, err := checker.Check(v, route.Hash([]byte(key))); err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}
-	w := value.Writer(uint64(v[8]) | uint64(v[9])<<8 | uint64(v[10])<<16 | uint64(v[11])<<24)
+	w := metrics.WriteID(uint64(v[8]) | uint64(v[9])<<8 | uint64(v[10])<<16 | uint64(v[11])<<24)
 	return uint64(uint32(w)), nil
 }
 

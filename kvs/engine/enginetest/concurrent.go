@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
+	"kvlab/metrics"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 // the version.
 func describe(key string, writer, version int) string {
 	b := make([]byte, value.HeaderLen+version%160)
-	value.Fixed.Put(b, route.Hash([]byte(key)), value.NewWriter(writer, 0)+value.Writer(version))
+	value.Fixed.Put(b, route.Hash([]byte(key)), metrics.MakeWriteID(writer, 0, uint32(version)))
 	return string(b)
 }
 
