@@ -115,7 +115,7 @@ func (c Class) Precise(s Standing) bool {
 	return !s.Verdict.Valid || known && half <= c.Precision
 }
 
-// Containment is what holds the programs of strangers in a run.
+// Containment is what holds submitted programs in a run.
 type Containment struct {
 	Limits string `json:"limits"` // as --contain takes them
 	Walls  []Wall `json:"walls"`  // on the node where the fewest hold

@@ -19,7 +19,7 @@ type Summary struct {
 	InWindow      Counts               `json:"in_window"`             // clients: replies verified inside the window
 	Edges         *Edges               `json:"edges,omitempty"`       // clients: of InWindow
 	Peers         []PeerCounts         `json:"peers"`                 // a client's servers, a server's clients; sums to Total
-	Strangers     *Counts              `json:"strangers,omitempty"`   // a server's, of those at its RESP door, who are no clients of the run; not in Total; nil without a door
+	Strangers     *Counts              `json:"strangers,omitempty"`   // a server's, of third-party clients at its RESP gateway; not in Total; nil without a gateway
 	Bytes         Bytes                `json:"bytes"`                 // clients: like Total
 	BytesInWindow Bytes                `json:"bytes_in_window"`       // clients: like InWindow
 	CacheBytes    uint64               `json:"cache_bytes,omitempty"` // clients: memory of -cache

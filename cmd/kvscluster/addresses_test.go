@@ -159,7 +159,7 @@ func TestEarlierKeys(t *testing.T) {
 			measure(t, append(inserts, "--key-prefix", "second-")...)
 			flush()
 			measure(t, inserts...)
-			// The trials of a sweep insert, each with keys of its own.
+			// Each trial of a sweep inserts under its own key prefix, so none finds the keys of another.
 			out, err = exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--rate", "5k", "--warmup", "0", "--secs", "1", "--sweep", "batch=16,32")...).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "2 trials, each with counts exact") {
 				t.Errorf("%s: %v\n%s", target, err, out)
@@ -227,7 +227,7 @@ func exporter(t *testing.T, address string, stop <-chan struct{}) {
 }
 
 // A Redis with a replica, beside an exporter, is measured, and what others ask is told apart. A
-// cluster is found from one of its nodes. A stranger who writes is named.
+// cluster is found from one of its nodes. A third-party client that writes is named.
 func TestStoresInUse(t *testing.T) {
 	inCI(t)
 	t.Parallel()

@@ -58,9 +58,9 @@ func TestMemcachedFaults(t *testing.T) {
 	for _, fault := range []struct{ name, args, say, want string }{
 		{"keys are evicted", "-m 12", "", "the store's evict"},
 		{"memory is full", "-m 12 -M", "", "out of memory storing object"},
-		{"a stranger writes", "-m 4096", "set stranger 0 0 1\r\nx\r\n", "a stranger wrote, or some were sent twice, node0)"},
-		{"a stranger touches", "-m 4096", "touch stranger 0\r\n", "executed 1 cmd_touch, which no client of the run sends: a stranger's, node0)"},
-		{"a stranger reads", "-m 4096", "get stranger\r\nget other\r\n", "VALID"},
+		{"a third-party client writes", "-m 4096", "set stranger 0 0 1\r\nx\r\n", "a third-party client wrote, or some were sent twice, node0)"},
+		{"a third-party client touches", "-m 4096", "touch stranger 0\r\n", "executed 1 cmd_touch, which no client of the run sends: a third-party client's, node0)"},
+		{"a third-party client reads", "-m 4096", "get stranger\r\nget other\r\n", "VALID"},
 		{"counters are reset", "-m 4096", "stats reset\r\n", "reset, node0)"},
 		{"a flush", "-m 4096", "flush_all 1000\r\n", "the store's cmd_flush went from 0 to 1"},
 	} {

@@ -51,7 +51,7 @@ func measure(t *testing.T, args ...string) (metrics.Run, string) {
 	return readRun(t, filepath.Join(out, "latest")), string(text)
 }
 
-// The stores that come with kvlab and have passwords let no stranger in, and no process shows
+// The stores that come with kvlab and have passwords let no third-party client in, and no process shows
 // the password.
 func TestStartedStoresAreClosed(t *testing.T) {
 	inCI(t)
@@ -80,7 +80,7 @@ func TestStartedStoresAreClosed(t *testing.T) {
 		if _, err := fmt.Fprint(conn, "GET x\r\n"); err != nil {
 			t.Error(err)
 		} else if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "-NOAUTH" {
-			t.Errorf("%s answers a stranger %q, %v", name, answer, err)
+			t.Errorf("%s answers a third-party client %q, %v", name, answer, err)
 		}
 		conn.Close()
 		if err := cmd.Wait(); err != nil || !strings.HasSuffix(stdout.String(), "\nverdict VALID\n") {
@@ -147,7 +147,7 @@ func moveSlot(t *testing.T, address string) {
 }
 
 // What happens to a real Redis in the window, at a moment that the seed chooses, makes the
-// run INVALID with its reason and the server's name. A stranger's reads are only told.
+// run INVALID with its reason and the server's name. A third-party client's reads are only told.
 func TestPlantedFaults(t *testing.T) {
 	inCI(t)
 	redistest.Need(t, "redis-server", "redis-cli")
@@ -162,9 +162,9 @@ func TestPlantedFaults(t *testing.T) {
 		want    string // part of the verdict
 		cluster bool
 	}{
-		{"a stranger writes", tell("SET stranger x"), "a stranger wrote, or some were sent twice", false},
-		{"a stranger counts", tell("INCR stranger"), "executed 1 INCR, which no client of the run sends: a stranger's, node0)", false},
-		{"a stranger reads", tell("GET stranger", "GET other"), "VALID", false},
+		{"a third-party client writes", tell("SET stranger x"), "a third-party client wrote, or some were sent twice", false},
+		{"a third-party client counts", tell("INCR stranger"), "executed 1 INCR, which no client of the run sends: a third-party client's, node0)", false},
+		{"a third-party client reads", tell("GET stranger", "GET other"), "VALID", false},
 		{"counters are reset", tell("CONFIG RESETSTAT"), "was reset, node0)", false},
 		{"memory is full", tell("CONFIG SET maxmemory 1"), "OOM command not allowed", false},
 		{"keys are evicted", tell("CONFIG SET maxmemory-policy allkeys-random", "CONFIG SET maxmemory 1500000"), "the store's evicted_keys went from 0 to ", false},
@@ -192,7 +192,7 @@ func disturbed(t *testing.T, cluster bool, random *rand.Rand, plant func(t *test
 	t.Helper()
 	const records, rate = 6000, 3000
 	out := t.TempDir()
-	const open = `{"driver":%q,"run":"redis-server --bind {host} --port {port} --dir {dir} --save '' --appendonly no --protected-mode no%s"}` // without a password, for strangers
+	const open = `{"driver":%q,"run":"redis-server --bind {host} --port {port} --dir {dir} --save '' --appendonly no --protected-mode no%s"}` // without a password, for third-party clients
 	args := []string{"--local", "--no-ceiling", "--out", out, "--target", fmt.Sprintf(open, "redis", ""), "1", "1"}
 	if cluster {
 		args = []string{"--local", "--no-ceiling", "--out", out, "--target", fmt.Sprintf(open, "redis-cluster", " --cluster-enabled yes --cluster-port {port2}"), "3", "1"}

@@ -63,7 +63,7 @@ func repository(t *testing.T, dir string) (started string) {
 }
 
 // strangers says how to build contained.
-func strangers(t *testing.T) remote.Stranger {
+func strangers(t *testing.T) remote.Submitted {
 	t.Helper()
 	inCI(t)
 	needRoot(t)
@@ -71,7 +71,7 @@ func strangers(t *testing.T) remote.Stranger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return remote.Stranger{Contain: limits, Launcher: os.Args[0], Root: "."}
+	return remote.Submitted{Contain: limits, Launcher: os.Args[0], Root: "."}
 }
 
 // A repository is built from its commit, a folder as it is. Neither starts anything of the

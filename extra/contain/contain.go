@@ -1,4 +1,4 @@
-// Package contain runs programs of strangers behind walls: limits of memory, processes and
+// Package contain runs submitted programs behind walls: limits of memory, processes and
 // files, and a view of the machine that lacks the rest of it.
 //
 // Three processes work on a containment, all of the same program:

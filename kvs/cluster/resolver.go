@@ -167,7 +167,7 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 	commit, server := "", ""
 	var err error
 	if path := from.Path(); path != "" {
-		commit, server, err = r.builds.Checkout(ctx, path, r.stranger(at))
+		commit, server, err = r.builds.Checkout(ctx, path, r.submitted(at))
 	} else {
 		var built plan.Programs
 		commit, built, err = r.builds.Programs(ctx, r.launcher.Root, from.Rev)
@@ -186,9 +186,9 @@ func (r *resolver) build(ctx context.Context, at *configuration, from metrics.So
 	return cmp.Or(at.programs.CheckControl(ctx, at.cfg.Contain), at.programs.CheckProtocols(ctx, at.cfg.Contain))
 }
 
-// stranger says how a configuration's sources of strangers are built.
-func (r *resolver) stranger(at *configuration) remote.Stranger {
-	return remote.Stranger{Contain: at.cfg.Contain, Launcher: at.programs[plan.Launcher], Root: r.launcher.Root}
+// submitted says how a configuration's submitted sources are built.
+func (r *resolver) submitted(at *configuration) remote.Submitted {
+	return remote.Submitted{Contain: at.cfg.Contain, Launcher: at.programs[plan.Launcher], Root: r.launcher.Root}
 }
 
 // aim completes a configuration with a foreign target: a store that runs has a server for
@@ -229,7 +229,7 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 		at.cfg.Servers = n
 	}
 	if t.Build != "" {
-		path, err := r.builds.Store(ctx, t, r.stranger(at))
+		path, err := r.builds.Store(ctx, t, r.submitted(at))
 		if err != nil {
 			return err
 		}

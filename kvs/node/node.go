@@ -132,7 +132,7 @@ func Revealed(settings map[string]string, password string) map[string]string {
 	return settings
 }
 
-// Contained returns the command line of a stranger's program, with the words in front that
+// Contained returns the command line of a submitted program, with the words in front that
 // contain it if the launcher asks for that.
 func (n *Node) Contained(words []string) []string { return slices.Concat(n.contain, words) }
 

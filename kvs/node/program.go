@@ -63,7 +63,7 @@ type Work func(ctx context.Context, node *Node, token string) error
 const (
 	ControlFlag  = "-control"
 	ProbeFlag    = "-probe"
-	ContainFlag  = "-contain"  // of the launcher's program, which contains a stranger's
+	ContainFlag  = "-contain"  // of the launcher's program, which contains a submitted one
 	ReapFlag     = "-reap"     // see machine.reap
 	signalFlag   = "-signal"   // see SignalWords
 	settingsFlag = "-settings" // of a command line

@@ -14,7 +14,7 @@ import (
 
 // FuzzArgs: every command line, an argument a line, is refused in one line, or
 // is one whose flags' final values say the same once more. What listens without
-// -allow-public is no address that strangers reach.
+// -allow-public is no address that other machines reach.
 func FuzzArgs(f *testing.F) {
 	f.Add("")
 	f.Add("-listen\n10.10.1.2:8080\n-engine=slab\n-node=a")

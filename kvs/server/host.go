@@ -350,7 +350,7 @@ func (h *host) serve(ctx context.Context) error {
 }
 
 // enter begins a phase. When the load begins, all clients are connected: what they have done
-// to the store until then, such as to make a cluster of its servers, is no stranger's.
+// to the store until then, such as to make a cluster of its servers, is no third-party client's.
 func (h *host) enter(phase metrics.Phase) error {
 	if phase == metrics.Load && h.counter != nil {
 		h.counts()

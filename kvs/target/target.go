@@ -150,7 +150,7 @@ func (t Target) In(folder string) (Target, error) {
 	return t, err
 }
 
-// CheckSubmitted returns an error if the text of a target file that a stranger wrote asks for
+// CheckSubmitted returns an error if the text of a submitted target file asks for
 // more than to build and start what is in its folder, by one of some drivers.
 func CheckSubmitted(file string, text []byte, folder string, drivers []string) error {
 	var t Target

@@ -205,7 +205,7 @@ func checkedOf(run metrics.Run) string {
 		parts = append(parts, commands(run.Beside)+" of others not counted")
 	}
 	if run.StrangerReads > 0 {
-		parts = append(parts, fmt.Sprintf("%s reads of strangers not counted", format.Count(float64(run.StrangerReads))))
+		parts = append(parts, fmt.Sprintf("%s reads of third-party clients not counted", format.Count(float64(run.StrangerReads))))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -148,14 +148,14 @@ func checkWindow(run *judged) finding {
 	return passed("the windows share %.1f %% of the shortest, %.0f %% at least", 100*run.OverlapShare, 100*minOverlap)
 }
 
-// checkStrangers: nobody else wrote to a store. Others' reads are only counted.
+// checkStrangers: no third-party client wrote to a store. Their reads are only counted.
 func checkStrangers(run *judged) finding {
 	for _, node := range run.Servers() {
 		if s := node.Summary.Strangers; s != nil && writes(*s) > 0 {
-			return failed(node.Name, "strangers wrote at the server's RESP door (-resp): %s", s.KindText())
+			return failed(node.Name, "third-party clients wrote at the server's RESP gateway (-resp): %s", s.KindText())
 		}
 	}
-	return passed("no stranger wrote, %d reads of strangers", run.StrangerReads)
+	return passed("no third-party client wrote, %d reads of such clients", run.StrangerReads)
 }
 
 // checkTotals: a node's counts by peer add up to its total.

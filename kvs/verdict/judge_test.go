@@ -94,14 +94,14 @@ func TestJudge(t *testing.T) {
 			s[2].Peers[1].Counts.Gets--
 		}, "INVALID(the client verified 96 gets of server s0, which applied 95 for it: the client counted some before they were done (when sent, or dropped on the way, or answered by a cache), c0)"},
 		{"total without peers", func(s []*metrics.Summary) { s[1].Total.Gets++ }, "INVALID(its counts do not add up: those of its peers to 190 gets, its own to 191, s1)"},
-		{"stranger", func(s []*metrics.Summary) {
+		{"third-party client", func(s []*metrics.Summary) {
 			s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x", Counts: metrics.Counts{Gets: 1}})
 			s[1].Total.Gets++
 		}, `INVALID(the server applied 1 operations for "x", which counted none, s1)`},
-		{"stranger reads at the door", func(s []*metrics.Summary) { s[1].Strangers = &metrics.Counts{Gets: 9, Misses: 9} }, "VALID"},
-		{"stranger writes at the door", func(s []*metrics.Summary) { s[1].Strangers = &metrics.Counts{Gets: 2, Puts: 3} },
-			"INVALID(strangers wrote at the server's RESP door (-resp): 2 get, 3 put, 0 read-modify-write, s1)"},
-		{"silent stranger", func(s []*metrics.Summary) { s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x"}) }, "VALID"},
+		{"third-party client reads at the gateway", func(s []*metrics.Summary) { s[1].Strangers = &metrics.Counts{Gets: 9, Misses: 9} }, "VALID"},
+		{"third-party client writes at the gateway", func(s []*metrics.Summary) { s[1].Strangers = &metrics.Counts{Gets: 2, Puts: 3} },
+			"INVALID(third-party clients wrote at the server's RESP gateway (-resp): 2 get, 3 put, 0 read-modify-write, s1)"},
+		{"silent third-party client", func(s []*metrics.Summary) { s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x"}) }, "VALID"},
 		{"forgotten server", func(s []*metrics.Summary) {
 			s[2].Peers = s[2].Peers[:1]
 			s[2].Total = s[2].Peers[0].Counts

@@ -61,7 +61,7 @@ func TestJudgeKinds(t *testing.T) {
 		{"a server that a scan did not ask", func(s []*metrics.Summary, _ *expectation) {
 			each(s, 0, func(c *metrics.Counts) { c.ScanParts--; c.Hits-- })
 		}, "INVALID(40 scans asked server s0 39 times: a scan asks every server once, c0)"},
-		{"parts alone of a stranger", func(s []*metrics.Summary, _ *expectation) {
+		{"parts alone of a third-party client", func(s []*metrics.Summary, _ *expectation) {
 			s[1].Peers = append(s[1].Peers, metrics.PeerCounts{Peer: "x", Counts: metrics.Counts{ScanParts: 3}})
 			s[1].Total.ScanParts += 3
 		}, `INVALID(the server applied 3 operations for "x"`},

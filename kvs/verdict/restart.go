@@ -77,7 +77,7 @@ func checkRestarted(run *judged) finding {
 	sent, applied := verified.Add(unknown).ByKind(), reported.Add(run.Restart.Unreported).ByKind()
 	for k, name := range metrics.KindNames {
 		if n := reported.ByKind()[k]; n > sent[k] {
-			return failed(run.Restart.Server, "the server's two processes applied %d %ss, of which the clients sent %d: some were applied twice, or a stranger's", n, name, sent[k])
+			return failed(run.Restart.Server, "the server's two processes applied %d %ss, of which the clients sent %d: some were applied twice, or a third-party client's", n, name, sent[k])
 		}
 		if n := verified.ByKind()[k]; n > applied[k] {
 			return failed(run.Restart.Server, "the clients verified %d %ss, of which the server's two processes applied at most %d: the others were answered without it", n, name, applied[k])

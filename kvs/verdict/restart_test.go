@@ -55,7 +55,7 @@ func TestRestart(t *testing.T) {
 		{"other accounts", func(_ *judged, c0 *metrics.Summary) { c0.Workers[0].Unknown++; c0.Workers[0].Drawn++ },
 			"INVALID(the outcome of 5 operations is unknown by its workers' accounts, and of 4 by its servers', c0)"},
 		{"applied twice", func(run *judged, _ *metrics.Summary) { run.Restart.Reported.Puts += 2 },
-			"INVALID(the server's two processes applied 13 puts, of which the clients sent 12: some were applied twice, or a stranger's, s1)"},
+			"INVALID(the server's two processes applied 13 puts, of which the clients sent 12: some were applied twice, or a third-party client's, s1)"},
 		{"as many as were sent", func(run *judged, _ *metrics.Summary) { run.Restart.Reported.Puts++; run.Restart.Reported.Gets += 4 }, "VALID"},
 		{"more than were sent", func(run *judged, _ *metrics.Summary) { run.Restart.Reported.Gets += 6 },
 			"INVALID(the server's two processes applied 197 gets, of which the clients sent 196"},

@@ -28,7 +28,7 @@ func unseen(node metrics.RunNode) string {
 func elsewhere(node metrics.RunNode) bool { return foreign(node) && node.Config.Capabilities.Elsewhere }
 
 // totalStore fills in what a result says of its store, how strongly the counts of both
-// sides are compared, and how many reads strangers made.
+// sides are compared, and how many reads third-party clients made.
 func totalStore(run *metrics.Run) {
 	run.Counting, run.Store, run.Durability, run.StrangerReads, run.Beside = metrics.CountsExact, nil, "", 0, nil
 	if slices.ContainsFunc(run.Nodes, func(node metrics.RunNode) bool { return node.Summary == nil }) {
@@ -123,7 +123,7 @@ func StoreCounts(run metrics.Run, server int) []StoreCount {
 
 // checkExecuted: a foreign store's own counters say that each server executed what the
 // clients verified, and what else they did: they tell fewer kinds apart than the clients.
-// A stranger's reads are allowed.
+// A third-party client's reads are allowed.
 func checkExecuted(run *judged) finding {
 	if run.Store == nil || run.Counting == metrics.CountsNone {
 		return inapplicable("no driver of a store that counts")
@@ -141,14 +141,14 @@ func checkExecuted(run *judged) finding {
 			return f
 		}
 		if others, _ := w.Strangers(); len(others) > 0 {
-			return failed(node.Name, "the store executed %s, which no client of the run sends: a stranger's%s", commands(others), peersOf(w))
+			return failed(node.Name, "the store executed %s, which no client of the run sends: a third-party client's%s", commands(others), peersOf(w))
 		}
 		for _, c := range StoreCounts(run.Run, i) {
 			switch {
 			case c.Executed < c.Verified:
 				return failed(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it, or its counters were reset", c.Executed, c.Kind, c.Verified)
 			case c.Executed > c.Verified && c.Kind != readKinds && run.Counting == metrics.CountsExact:
-				return failed(node.Name, "the store executed %d %s and the clients verified %d: a stranger wrote, or some were sent twice%s", c.Executed, c.Kind, c.Verified, peersOf(w))
+				return failed(node.Name, "the store executed %d %s and the clients verified %d: a third-party client wrote, or some were sent twice%s", c.Executed, c.Kind, c.Verified, peersOf(w))
 			}
 		}
 		if f := checkHits(node.Name, w, verified); f.failed() {
@@ -186,7 +186,7 @@ func checkFixed(node string, w *metrics.StoreWitness) finding {
 	return finding{}
 }
 
-// checkHits: the store found as many keys as the clients' reads, and no more unless strangers
+// checkHits: the store found as many keys as the clients' reads, and no more unless third-party clients
 // read, too. Stores do not agree on what a delete counts.
 func checkHits(node string, w *metrics.StoreWitness, verified metrics.Counts) finding {
 	executed := w.Executed()

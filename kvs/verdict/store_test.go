@@ -39,16 +39,16 @@ func TestForeignStore(t *testing.T) {
 		counting metrics.Counting
 	}{
 		{"good", func(*judged, *metrics.StoreCounts) {}, "VALID", metrics.CountsExact},
-		{"a stranger writes", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Puts++ }, "INVALID(the store executed 15 writes and the clients verified 14: a stranger wrote, or some were sent twice, s1)", metrics.CountsExact},
-		{"a stranger reads", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Gets += 9; c.Counts.Hits += 5; c.Counts.Misses += 4 }, "VALID", metrics.CountsExact},
-		{"a stranger deletes", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Deletes++ }, "INVALID(the store executed 1 deletes", metrics.CountsExact},
-		{"a stranger counts", func(_ *judged, c *metrics.StoreCounts) {
+		{"a third-party client writes", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Puts++ }, "INVALID(the store executed 15 writes and the clients verified 14: a third-party client wrote, or some were sent twice, s1)", metrics.CountsExact},
+		{"a third-party client reads", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Gets += 9; c.Counts.Hits += 5; c.Counts.Misses += 4 }, "VALID", metrics.CountsExact},
+		{"a third-party client deletes", func(_ *judged, c *metrics.StoreCounts) { c.Counts.Deletes++ }, "INVALID(the store executed 1 deletes", metrics.CountsExact},
+		{"a third-party client counts", func(_ *judged, c *metrics.StoreCounts) {
 			c.Others, c.Peers = map[string]uint64{"INCR": 2, "EVAL": 1}, []string{"10.0.0.9:4711 (INCR)"}
-		}, "INVALID(the store executed 1 EVAL, 2 INCR, which no client of the run sends: a stranger's; others are connected from 10.0.0.9:4711 (INCR), s1)", metrics.CountsExact},
-		{"a stranger writes and stays", func(_ *judged, c *metrics.StoreCounts) {
+		}, "INVALID(the store executed 1 EVAL, 2 INCR, which no client of the run sends: a third-party client's; others are connected from 10.0.0.9:4711 (INCR), s1)", metrics.CountsExact},
+		{"a third-party client writes and stays", func(_ *judged, c *metrics.StoreCounts) {
 			c.Counts.Puts++
 			c.Peers = []string{"10.0.0.9:4711 (SET)"}
-		}, "INVALID(the store executed 15 writes and the clients verified 14: a stranger wrote, or some were sent twice; others are connected from 10.0.0.9:4711 (SET), s1)", metrics.CountsExact},
+		}, "INVALID(the store executed 15 writes and the clients verified 14: a third-party client wrote, or some were sent twice; others are connected from 10.0.0.9:4711 (SET), s1)", metrics.CountsExact},
 		{"an exporter, a replica and a health check", func(_ *judged, c *metrics.StoreCounts) {
 			c.Beside = map[string]uint64{"INFO": 9, "MGET": 1, "PING": 30, "REPLCONF": 30}
 			c.Counts.Hits += 20
@@ -86,12 +86,12 @@ func TestForeignStore(t *testing.T) {
 		if run.Counting != test.counting {
 			t.Errorf("%s: counts %s, want %s", test.name, run.Counting, test.counting)
 		}
-		strangers := uint64(0)
-		if test.name == "a stranger reads" {
-			strangers = 9
+		read := uint64(0)
+		if test.name == "a third-party client reads" {
+			read = 9
 		}
-		if run.StrangerReads != strangers {
-			t.Errorf("%s: %d reads of strangers", test.name, run.StrangerReads)
+		if run.StrangerReads != read {
+			t.Errorf("%s: %d reads of third-party clients", test.name, run.StrangerReads)
 		}
 	}
 }

@@ -28,7 +28,7 @@ import (
 //	client  answer     proof(server's nonce)
 //	server  welcome    nothing; or an error
 //
-// A proof is HMAC-SHA256 under the run's token: it keeps strangers and servers of
+// A proof is HMAC-SHA256 under the run's token: it keeps third-party clients and servers of
 // earlier runs from exchanging batches. Programs started by hand have no token; the
 // exchange then proves nothing, but still compares versions and codecs.
 //

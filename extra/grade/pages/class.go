@@ -1,6 +1,6 @@
 // Package pages makes the results of a graded class from its folder: the leaderboard,
 // tables for gradebooks, and for each entry a page and a file for Gradescope. Names of
-// entries come from strangers: each file is safe in the program that reads it.
+// entries are submitted: each file is safe in the program that reads it.
 package pages
 
 import (

@@ -146,7 +146,7 @@ func (e entry) Log() string {
 	}
 	text, _ := io.ReadAll(io.LimitReader(f, most)) // what can be read is shown
 	var lines []string
-	for line := range strings.Lines(string(text)) { // a stranger's bytes may move a terminal's cursor
+	for line := range strings.Lines(string(text)) { // a submitted program's bytes may move a terminal's cursor
 		lines = append(lines, format.Label(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "), most))
 	}
 	return strings.Join(lines, "\n")

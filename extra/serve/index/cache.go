@@ -12,7 +12,7 @@ import (
 // cacheFile keeps the entries of a folder by their stamps, so that a thousand of them are
 // listed at once. An entry stays as it was judged first, as report.html does. The name
 // changes when an Entry changes its form or its meaning.
-const cacheFile = ".index-2.json"
+const cacheFile = ".index-3.json"
 
 // readCache returns the cache of a folder; an empty one if there is none to be read.
 func readCache(dir string) map[string]Entry {

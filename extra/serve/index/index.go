@@ -36,7 +36,7 @@ type Entry struct {
 	Result  string    `json:"result"`    // the headline of several points, or why there is no result
 	Page    string    `json:"page"`      // the file that shows it; "" without one
 
-	Caveats []string `json:"reservations"` // their names
+	Caveats []string `json:"caveats"` // their names
 }
 
 // Read lists the run folders in dir, the newest first. A folder that cannot be read is an

@@ -20,7 +20,7 @@ import (
 )
 
 // Store is the role of a foreign store's program, which a server's process starts. Launcher is
-// the role of the launcher's program, which contains the programs of strangers.
+// the role of the launcher's program, which contains submitted programs.
 const (
 	Store    metrics.Role = "store"
 	Launcher metrics.Role = "cluster"

@@ -119,7 +119,7 @@ func lockFolder(dir string) (*os.File, error) {
 
 // Store builds a target's program, once, and returns its path. A contained build has a copy of
 // the program's folder.
-func (b *Builds) Store(ctx context.Context, t target.Target, s Stranger) (path string, err error) {
+func (b *Builds) Store(ctx context.Context, t target.Target, s Submitted) (path string, err error) {
 	key := t.Dir + "\n" + t.Build + "\n" + s.limits()
 	if path, ok := b.stores[key]; ok {
 		return path, nil

@@ -36,8 +36,8 @@ type nodeLog struct {
 }
 
 // openNodeLog creates both files. A run's folder is new, so they must not exist. Of the
-// .log of a stranger's program only the ends stay.
-func openNodeLog(f Folder, place plan.Place, stranger bool) (*nodeLog, error) {
+// .log of a submitted program only the ends stay.
+func openNodeLog(f Folder, place plan.Place, submitted bool) (*nodeLog, error) {
 	base := f.Path(place.Program() + "-" + place.Name)
 	text, err := os.OpenFile(base+".log", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -49,7 +49,7 @@ func openNodeLog(f Folder, place plan.Place, stranger bool) (*nodeLog, error) {
 		return nil, err
 	}
 	l := &nodeLog{text: text, records: records, path: f.Path("store-" + place.Name + ".log")}
-	if stranger {
+	if submitted {
 		l.ends = new(format.Ends)
 	}
 	return l, nil
@@ -71,7 +71,7 @@ func (l *nodeLog) close() {
 
 // output appends a line that a foreign store's program has printed to its file.
 func (l *nodeLog) output(text string) (err error) {
-	if l.ends != nil { // a stranger's node may send it without end
+	if l.ends != nil { // a submitted program may send it without end
 		return l.line(text)
 	}
 	l.mu.Lock()

@@ -57,7 +57,7 @@ type process struct {
 	spoken bool // the first event was read; only the reading goroutine uses it
 	said   int  // bytes of its output; likewise
 
-	contained bool // it is a stranger's program
+	contained bool // it is a submitted program
 
 	stage        stage
 	unresponsive bool               // did not act in time; no further action is expected
@@ -139,7 +139,7 @@ func (m *process) read(line []byte, inbox chan<- message) error {
 	return nil
 }
 
-// mostSaid is the number of bytes that a contained node may send: a stranger's program may
+// mostSaid is the number of bytes that a contained node may send: a submitted program may
 // send without end. A node sends some 2 kB each second.
 const mostSaid = 256e6
 
@@ -241,6 +241,6 @@ func (m *process) fault(kind plan.Kind, layout string, args ...any) *plan.Fault 
 	return &plan.Fault{Node: m.Name, Role: m.Role, Kind: kind, Reason: format.Label(format.OneLine(reason), mostReason)}
 }
 
-// mostReason is the number of characters of a fault's reason: a stranger's program may have
+// mostReason is the number of characters of a fault's reason: a submitted program may have
 // written it.
 const mostReason = 2000

@@ -99,7 +99,7 @@ func (c *Controller) Explain(w io.Writer, ended error, detail bool) {
 		}
 		if len(lines) > 0 && detail {
 			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n", m.Program(), m.Name)
-			for _, line := range lines { // a stranger's may have bytes that move a terminal's cursor
+			for _, line := range lines { // a submitted program's may have bytes that move a terminal's cursor
 				fmt.Fprintln(w, format.Label(strings.ReplaceAll(line, "\t", "    "), mostReason))
 			}
 			fmt.Fprintln(w, "---")

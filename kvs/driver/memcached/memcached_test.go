@@ -71,7 +71,7 @@ func (s *server) kill() {
 	_ = s.process.Wait()
 }
 
-// say sends a line to the server as a stranger, and returns the line that it answers.
+// say sends a line to the server as a third-party client, and returns the line that it answers.
 func (s *server) say(t *testing.T, text string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.addr)

@@ -22,16 +22,16 @@ import (
 	"kvlab/metrics/format"
 )
 
-// Stranger says how the sources of somebody else are built: without a network, in an
+// Submitted says how submitted sources are built: without a network, in an
 // environment that has nothing of the user's, and contained if it has a Wrapper.
-type Stranger struct {
+type Submitted struct {
 	Contain  plan.Wrapper // nil for none
 	Launcher string       // the path of kvscluster
 	Root     string       // the launcher's checkout, whose Go builds
 }
 
 // limits returns the text of the limits; "" for none.
-func (s Stranger) limits() string {
+func (s Submitted) limits() string {
 	if s.Contain == nil {
 		return ""
 	}
@@ -48,7 +48,7 @@ const (
 // Checkout builds the server of another checkout, once, and returns its commit and the
 // program's path. If the folder is a repository, it builds the commit that is checked out, and
 // starts nothing that the repository's configuration names. Any other folder is built as it is.
-func (b *Builds) Checkout(ctx context.Context, checkout string, s Stranger) (commit, server string, err error) {
+func (b *Builds) Checkout(ctx context.Context, checkout string, s Submitted) (commit, server string, err error) {
 	if checkout, err = filepath.Abs(checkout); err != nil {
 		return "", "", err
 	}
@@ -130,7 +130,7 @@ cat "$TMPDIR/built"`
 // a path. Links are copied as links: in a contained build, a link out of the folder leads nowhere.
 // A contained build keeps nothing that it compiles. With -trimpath it finds the standard library
 // in Go's cache, where run-cluster.sh has compiled it.
-func (s Stranger) build(ctx context.Context, source, path string, command func(to string) ([]string, error)) (err error) {
+func (s Submitted) build(ctx context.Context, source, path string, command func(to string) ([]string, error)) (err error) {
 	ctx, cancel := withinLimit(ctx)
 	defer cancel()
 	asked := exec.CommandContext(ctx, cmp.Or(os.Getenv("KVLAB_GO"), "go"), "env", "GOROOT", "GOMODCACHE", "GOCACHE")

@@ -15,7 +15,7 @@ import (
 
 func TestNoCheckout(t *testing.T) {
 	t.Parallel()
-	if _, _, err := new(Builds).Checkout(t.Context(), t.TempDir(), Stranger{}); err == nil || !strings.Contains(err.Error(), "no cmd/kvsserver: another store wants a target file") {
+	if _, _, err := new(Builds).Checkout(t.Context(), t.TempDir(), Submitted{}); err == nil || !strings.Contains(err.Error(), "no cmd/kvsserver: another store wants a target file") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }
@@ -43,7 +43,7 @@ func TestEndlessBuild(t *testing.T) {
 	defer cancel()
 	dir := t.TempDir()
 	begun := time.Now()
-	_, err := new(Builds).Store(ctx, target.Target{Name: "x", Build: "sh -c 'sleep 61 & echo $! > pid; wait' {bin}", Dir: dir}, Stranger{})
+	_, err := new(Builds).Store(ctx, target.Target{Name: "x", Build: "sh -c 'sleep 61 & echo $! > pid; wait' {bin}", Dir: dir}, Submitted{})
 	pid, unread := os.ReadFile(filepath.Join(dir, "pid"))
 	if err == nil || err.Error() != "build x: too long" || time.Since(begun) > 30*time.Second || unread != nil {
 		t.Fatalf("%v after %s, %v", err, time.Since(begun), unread)
