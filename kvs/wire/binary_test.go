@@ -1,16 +1,14 @@
 package wire
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/rpc"
 	"strings"
 	"testing"
 
+	"kvlab/internal/wiretest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/metrics"
@@ -91,45 +89,29 @@ func TestServerMeetsMalformedBatch(t *testing.T) {
 	}
 }
 
-// impostor shakes hands with one client, reads its first request, and answers
-// it with whatever reply makes of the call's number.
-func impostor(t *testing.T, reply func(seq uint64) []byte) *Client {
+// impostor shakes hands with clients, reads a first request, and answers it with whatever
+// reply makes of the call's number. Then it closes, or waits until the client does.
+func impostor(t *testing.T, options Options, closes bool, reply func(seq uint64) []byte) *Client {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		if _, err := binaryOptions.admit(conn, nil); err != nil {
+	s := wiretest.Start(t, func(conn net.Conn) {
+		if _, err := options.admit(conn, nil); err != nil {
 			t.Error(err)
 			return
 		}
-		var head [headerLen]byte
-		in := bufio.NewReader(conn)
-		if _, err := io.ReadFull(in, head[:]); err != nil {
+		in := newBinaryConn(conn, false)
+		if err := in.readHeader(requestFrame); err != nil {
 			t.Error(err)
 			return
 		}
-		h, err := parseHeader(head[:], requestFrame)
-		if err != nil {
+		if err := in.skipBody(); err != nil {
 			t.Error(err)
-			return
 		}
-		conn.Write(reply(h.seq))
-		io.Copy(io.Discard, in) // until the client has closed
-	}()
-	client, _, err := Dial(context.Background(), listener.Addr().String(), binaryOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close() })
-	return client
+		conn.Write(reply(in.next.seq))
+		if !closes {
+			io.Copy(io.Discard, conn)
+		}
+	})
+	return dial(t, s.Addr().String(), options)
 }
 
 // frameOf returns a whole frame with a body.
@@ -140,27 +122,33 @@ func frameOf(kind frameType, seq uint64, count int, body string) []byte {
 }
 
 func TestClientMeetsBadReplies(t *testing.T) {
+	right := func(seq uint64) []byte { return frameOf(replyFrame, seq, 1, "\x09value") }
 	tests := []struct {
-		name  string
-		reply func(seq uint64) []byte
-		want  string // in the error; "" for none
+		name   string
+		closes bool // after the reply
+		reply  func(seq uint64) []byte
+		want   string // in the error; "" for none
 	}{
-		{"right", func(seq uint64) []byte { return frameOf(replyFrame, seq, 1, "\x00") }, ""},
-		{"another call's first", func(seq uint64) []byte {
+		{"right", false, func(seq uint64) []byte { return frameOf(replyFrame, seq, 1, "\x00") }, ""},
+		{"another call's first", false, func(seq uint64) []byte {
 			return append(frameOf(replyFrame, seq+77, 3, "\x01\x01\x01"), frameOf(replyFrame, seq, 1, "\x00")...)
 		}, ""},
-		{"another call's error first", func(seq uint64) []byte {
+		{"another call's error first", false, func(seq uint64) []byte {
 			return append(frameOf(errorFrame, seq+77, 0, "who?"), frameOf(replyFrame, seq, 1, "\x00")...)
 		}, ""},
-		{"an error", func(seq uint64) []byte { return frameOf(errorFrame, seq, 0, "no room") }, "no room"},
-		{"a request", func(seq uint64) []byte { return frameOf(requestFrame, seq, 1, "\x00") }, errFrame.Error()},
-		{"no frame", func(uint64) []byte { return []byte("HTTP/1.1 400 Bad Request\r\n\r\n.........") }, errFrame.Error()},
-		{"too few results", func(seq uint64) []byte { return frameOf(replyFrame, seq, 0, "") }, "0 results for 1 operations"},
-		{"too many results", func(seq uint64) []byte { return frameOf(replyFrame, seq, 2, "\x00\x00") }, "2 results for 1 operations"},
+		{"an error", false, func(seq uint64) []byte { return frameOf(errorFrame, seq, 0, "no room") }, "no room"},
+		{"a request", false, func(seq uint64) []byte { return frameOf(requestFrame, seq, 1, "\x00") }, errFrame.Error()},
+		{"no frame", false, func(uint64) []byte { return []byte("HTTP/1.1 400 Bad Request\r\n\r\n.........") }, errFrame.Error()},
+		{"too few results", false, func(seq uint64) []byte { return frameOf(replyFrame, seq, 0, "") }, "0 results for 1 operations"},
+		{"too many results", false, func(seq uint64) []byte { return frameOf(replyFrame, seq, 2, "\x00\x00") }, "2 results for 1 operations"},
+		{"none", true, func(uint64) []byte { return nil }, "EOF"},
+		{"one byte", true, func(seq uint64) []byte { return right(seq)[:1] }, "EOF"},
+		{"a header", true, func(seq uint64) []byte { return right(seq)[:headerLen] }, "EOF"},
+		{"half a body", true, func(seq uint64) []byte { return right(seq)[:headerLen+3] }, "EOF"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			client := impostor(t, test.reply)
+			client := impostor(t, binaryOptions, test.closes, test.reply)
 			var batch kvs.Batch
 			batch.Get([]byte("k"))
 			err := within(t, "a call", func() error {
@@ -169,42 +157,6 @@ func TestClientMeetsBadReplies(t *testing.T) {
 			})
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("error %v, want %q", err, test.want)
-			}
-		})
-	}
-}
-
-// A reply that is cut off fails its call.
-func TestClientMeetsBrokenReply(t *testing.T) {
-	for _, cut := range []int{1, headerLen, headerLen + 3} {
-		t.Run(fmt.Sprintf("after %d bytes", cut), func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer listener.Close()
-			go func() {
-				conn, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				defer conn.Close()
-				if _, err := binaryOptions.admit(conn, nil); err != nil {
-					t.Error(err)
-				}
-				io.ReadFull(conn, make([]byte, headerLen+3)) // the whole request: closing sends no reset
-				conn.Write(frameOf(replyFrame, 0, 1, "\x09value")[:cut])
-			}()
-			client, _, err := Dial(context.Background(), listener.Addr().String(), binaryOptions)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			var batch kvs.Batch
-			batch.Get([]byte("k"))
-			if err := within(t, "a call", func() error { _, err := call(client, &batch); return err }); err == nil ||
-				!strings.Contains(err.Error(), "EOF") {
-				t.Errorf("error %v, want an unexpected end", err)
 			}
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kvlab/internal/wiretest"
 )
 
 // foreign are listeners that speak another protocol; say answers a client's first
@@ -29,25 +31,10 @@ var foreign = map[string]func(net.Conn){
 // until the client closes it.
 func listen(t *testing.T, say func(net.Conn)) (addr string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				say(conn)
-				io.Copy(io.Discard, conn)
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return wiretest.Start(t, func(conn net.Conn) {
+		say(conn)
+		io.Copy(io.Discard, conn)
+	}).Addr().String()
 }
 
 // What answers on the server's port and speaks another protocol is called so, by

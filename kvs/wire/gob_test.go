@@ -108,19 +108,3 @@ func TestGobMalformedBatch(t *testing.T) {
 		})
 	}
 }
-
-func TestGobGarbage(t *testing.T) {
-	s := startServer(t, gobOptions, engine.NewMutex())
-	other := s.dial(t, gobOptions)
-	conn := s.rawConn(t, gobOptions)
-	conn.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + strings.Repeat("x", 200)))
-	if err := s.end(t); err == nil {
-		t.Error("Serve returned without an error")
-	}
-	checkClosed(t, conn)
-	var batch kvs.Batch
-	batch.Get([]byte("k"))
-	if _, err := call(other, &batch); err != nil {
-		t.Errorf("the other connection: %v", err)
-	}
-}

@@ -1,18 +1,14 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"testing"
 
 	"kvlab/kvs"
-	"kvlab/kvs/engine"
-	"kvlab/metrics"
 )
 
 // gated is a connection whose writes a test lets through one by one.
@@ -122,93 +118,9 @@ func TestCombinerFails(t *testing.T) {
 
 var sharedOptions = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}
 
-// The calls of each of many goroutines over one connection take effect in their
-// order, small and large ones mixed, and all of them are counted.
-func TestSharedClientKeepsOrder(t *testing.T) {
-	for _, codec := range Codecs {
-		t.Run(codec, func(t *testing.T) {
-			options := sharedOptions
-			options.Codec = codec
-			s := startServer(t, options, engine.NewMutex())
-			client := s.dial(t, options)
-			const goroutines, each, ahead = 32, 60, 3
-			var group sync.WaitGroup
-			for g := range goroutines {
-				group.Go(func() {
-					if err := exchangeInOrder(client, fmt.Appendf(nil, "key%d", g), each, ahead); err != nil {
-						t.Errorf("goroutine %d: %v", g, err)
-					}
-				})
-			}
-			group.Wait()
-			want := metrics.Counts{ReadModifyWrites: goroutines * each, Hits: goroutines * (each - 1), Misses: goroutines, Calls: goroutines * each}
-			if got := s.service.Counts()["node0"]; got != want {
-				t.Errorf("counts %+v, want %+v", got, want)
-			}
-		})
-	}
-}
-
-// exchangeInOrder stores values 0, 1, 2, ... of one key, ahead of them at a
-// time, every seventh a large one, and checks that each call reads the one before.
-func exchangeInOrder(client *Client, key []byte, n, ahead int) error {
-	value := func(i int) []byte {
-		v := fmt.Appendf(nil, "%d", i)
-		if i%7 == 0 {
-			v = append(v, make([]byte, 2*MaxGroup)...)
-		}
-		return v
-	}
-	calls := make([]kvs.Call, n)
-	for i := 0; i < n+ahead; i++ {
-		if i < n {
-			calls[i] = kvs.Call{Batch: new(kvs.Batch), Reply: new(kvs.Reply)}
-			calls[i].Batch.Append(kvs.ReadModifyWrite, key, value(i))
-			client.Send(&calls[i])
-		}
-		j := i - ahead
-		if j < 0 {
-			continue
-		}
-		if err := client.Wait(&calls[j]); err != nil {
-			return fmt.Errorf("call %d: %w", j, err)
-		}
-		results := calls[j].Reply.Results()
-		result, err := results.Next()
-		if err != nil {
-			return fmt.Errorf("call %d: %w", j, err)
-		}
-		if result.Found != (j > 0) || j > 0 && !bytes.Equal(result.Value, value(j-1)) {
-			return fmt.Errorf("call %d did not read what the call before it stored", j)
-		}
-		calls[j].Reply.Free()
-	}
-	return nil
-}
-
 // When a shared connection ends, every call under way fails, and those to come.
 func TestSharedConnectionEnds(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		if _, err := sharedOptions.admit(conn, nil); err != nil {
-			t.Error(err)
-		}
-		io.ReadFull(conn, make([]byte, headerLen+1)) // a request is under way
-	}()
-	client, _, err := Dial(context.Background(), listener.Addr().String(), sharedOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := impostor(t, sharedOptions, true, func(uint64) []byte { return nil })
 	calls := make([]kvs.Call, 64)
 	var group sync.WaitGroup
 	for i := range calls {
@@ -221,7 +133,5 @@ func TestSharedConnectionEnds(t *testing.T) {
 			}
 		})
 	}
-	if err := within(t, "a call over a connection that ended", func() error { group.Wait(); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	within(t, "a call over a connection that ended", func() error { group.Wait(); return nil })
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,48 +42,44 @@ func connected(t *testing.T) (client, server net.Conn) {
 // Client and server come to the same conclusion, and an error says on both
 // sides what differs.
 func TestHandshake(t *testing.T) {
-	me := Options{Hello: Hello{Node: "node1", Codec: "binary"}, Token: "secret"}
-	with := func(change func(*Options)) Options {
-		options := Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret"}
-		change(&options)
-		return options
-	}
 	tests := []struct {
 		name   string
-		server Options
+		change func(server, me *Options)
 		want   string // in both errors; "" for none
 	}{
-		{"alike", with(func(*Options) {}), ""},
-		{"another codec", with(func(options *Options) { options.Codec = "gob" }), "-codec gob"},
-		{"another run", with(func(options *Options) { options.Token = "earlier" }), "belongs to another run"},
-		{"a server without a run", with(func(options *Options) { options.Token = "" }), "belongs to another run"},
+		{"alike", func(_, _ *Options) {}, ""},
+		{"another codec", func(server, _ *Options) { server.Codec = "gob" }, "-codec gob"},
+		{"another run", func(server, _ *Options) { server.Token = "earlier" }, "belongs to another run"},
+		{"a server without a run", func(server, _ *Options) { server.Token = "" }, "belongs to another run"},
+		{"a session", func(_, me *Options) { *me = sessionOptions(0, 1) }, ""},
+		{"a session of another codec", func(server, me *Options) { *me = sessionOptions(0, 1); me.Codec, server.Codec = "gob", "gob" }, "-retry: -codec gob does not support it"},
+		{"a session of no calls", func(_, me *Options) { *me = sessionOptions(0, 1); me.Session.Window = 0 }, "a session out of its limits"},
+		{"a session with a short name", func(_, me *Options) { *me = sessionOptions(0, 1); me.Session.Client = "me" }, "a session out of its limits"},
+		{"a session to be kept for an hour", func(_, me *Options) { *me = sessionOptions(0, 1); me.Session.Keep = time.Hour }, "a session out of its limits"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			near, far := connected(t)
-			type outcome struct {
-				node string
-				err  error
-			}
-			admitted := make(chan outcome, 1)
-			go func() {
-				node, err := test.server.admit(far, nil)
-				far.Close()
-				admitted <- outcome{node.Node, err}
-			}()
-			met, err := me.greet(near)
-			near.Close()
-			server := <-admitted
+			options, me := binaryOptions, binaryOptions
+			test.change(&options, &me)
+			me.Node = "node1"
+			s := startServer(t, options, engine.NewMutex())
+			client, met, err := Dial(context.Background(), s.addr, me)
 			if test.want == "" {
-				if err != nil || server.err != nil || met.Node != "node0" || server.node != "node1" {
-					t.Errorf("client meets %q, %v; server meets %q, %v", met.Node, err, server.node, server.err)
+				if err != nil || met.Node != "node0" {
+					t.Fatalf("client meets %q, %v", met.Node, err)
 				}
+				var batch kvs.Batch
+				batch.Get([]byte("k"))
+				if _, err := call(client, &batch); err != nil || s.service.Counts()["node1"].Gets != 1 {
+					t.Errorf("%v, the server counts %v", err, s.service.Counts())
+				}
+				client.Close()
 				return
 			}
-			if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "node0") {
+			if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), s.addr) {
 				t.Errorf("client's error %v, want a refusal with %q that names the server", err, test.want)
 			}
-			if server.err == nil {
+			if err := s.end(t); err == nil {
 				t.Error("the server admitted the client")
 			}
 		})
@@ -105,15 +102,6 @@ func TestUnversioned(t *testing.T) {
 				t.Errorf("%s, a client with a cache %t: %v", name, cache, err)
 			}
 		}
-	}
-}
-
-func TestHandshakeByHand(t *testing.T) {
-	s := startServer(t, Options{Hello: Hello{Node: "server", Codec: "gob"}}, engine.NewMutex())
-	var batch kvs.Batch
-	batch.Get([]byte("k"))
-	if _, err := call(s.dial(t, Options{Hello: Hello{Node: "client", Codec: "gob"}}), &batch); err != nil {
-		t.Error(err)
 	}
 }
 

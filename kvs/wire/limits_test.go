@@ -232,24 +232,3 @@ func TestRequestTimer(t *testing.T) {
 		})
 	}
 }
-
-func TestLimitsValidate(t *testing.T) {
-	if err := DefaultLimits().Validate(); err != nil {
-		t.Error(err)
-	}
-	for _, test := range []struct {
-		change func(*Limits)
-		want   string
-	}{
-		{func(l *Limits) { l.Frame = kvs.MaxBody + 1 }, "-max-frame 67108865"},
-		{func(l *Limits) { l.Batch = 0 }, "-max-batch 0"},
-		{func(l *Limits) { l.Request = 0 }, "-request-timeout 0s"},
-		{func(l *Limits) { l.Idle = time.Millisecond }, "-idle-timeout 1ms"},
-	} {
-		l := DefaultLimits()
-		test.change(&l)
-		if err := l.Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want %q", err, test.want)
-		}
-	}
-}

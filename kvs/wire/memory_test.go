@@ -74,8 +74,8 @@ func heapBytes() uint64 {
 }
 
 // No connection costs the server more than two of the largest frames and 64 MiB,
-// whatever comes on it: each of the fuzz targets' seeds, and the largest frames that
-// are no batch, or are one that wants the most. Of gob it is eight of the largest
+// whatever comes on it: the largest frames that are no batch, or are one that wants the
+// most. Of gob it is eight of the largest
 // messages: a batch and a reply exist as a message, as structs and encoded.
 func TestMemoryOfABadConnection(t *testing.T) {
 	t.Parallel()
@@ -84,71 +84,40 @@ func TestMemoryOfABadConnection(t *testing.T) {
 	allowed := map[string]int64{"binary": 2*kvs.MaxBody + 64<<20 + uncollected, "gob": 8*kvs.MaxBody + uncollected}
 	for _, test := range []struct {
 		name, codec string
-		crc         bool
-		texts       [][]byte // each on its own connection, all to one server
+		text        []byte
 	}{
-		{"frame seeds", "binary", false, seedFrames(false)},
-		{"frame seeds", "binary", true, seedFrames(true)},
-		{"gob seeds", "gob", false, gobFrames(t)},
-		{"zeros", "binary", false, [][]byte{sealed(make([]byte, kvs.MaxBody), 1, 1<<20, false)}},
-		{"a frame but for its last byte", "binary", false, [][]byte{sealed(make([]byte, kvs.MaxBody), 1, 1, false)[:kvs.MaxBody]}},
-		{"the same value 4000 times", "binary", false, [][]byte{greedy(1, 4000)}},
-		{"the largest frames both ways", "binary", false, [][]byte{greedy(62, 63)}},
-		{"the same value 4000 times", "gob", false, [][]byte{greedyGob(t, 1, 4000)}},
-		{"the largest frames both ways", "gob", false, [][]byte{greedyGob(t, 62, 62)}},
-		{"the most operations", "gob", false, [][]byte{greedyGob(t, 0, 1<<20)}},
+		{"zeros", "binary", sealed(make([]byte, kvs.MaxBody), 1, 1<<20, false)},
+		{"a frame but for its last byte", "binary", sealed(make([]byte, kvs.MaxBody), 1, 1, false)[:kvs.MaxBody]},
+		{"the same value 4000 times", "binary", greedy(1, 4000)},
+		{"the largest frames both ways", "binary", greedy(62, 63)},
+		{"the same value 4000 times", "gob", greedyGob(t, 1, 4000)},
+		{"the largest frames both ways", "gob", greedyGob(t, 62, 62)},
+		{"the most operations", "gob", greedyGob(t, 0, 1<<20)},
 	} {
 		t.Run(test.codec+" "+test.name, func(t *testing.T) {
 			lines, addr, before := serveApart(t, test.codec)
-			options := Options{Hello: Hello{Node: "bad", Codec: test.codec, Features: Features{CRC: test.crc}}}
-			var after int64
-			most := before
-			for _, text := range test.texts {
-				conn, err := net.Dial("tcp", addr)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := options.greet(conn); err != nil {
-					t.Fatal(err)
-				}
-				go func() {
-					conn.Write(text)
-					conn.(*net.TCPConn).CloseWrite()
-				}()
-				drain(t, conn)
-				if _, err := fmt.Sscanf(next(t, lines), "served %d", &after); err != nil {
-					t.Fatal(err)
-				}
-				most = max(most, after)
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
 			}
-			t.Logf("%.1f MiB more for %d connections", float64(most-before)/(1<<20), len(test.texts))
+			if _, err := (Options{Hello: Hello{Node: "bad", Codec: test.codec}}).greet(conn); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				conn.Write(test.text)
+				conn.(*net.TCPConn).CloseWrite()
+			}()
+			drain(t, conn)
+			var most int64
+			if _, err := fmt.Sscanf(next(t, lines), "served %d", &most); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%.1f MiB more", float64(most-before)/(1<<20))
 			if allowed := allowed[test.codec]; most-before > allowed {
 				t.Errorf("%d MiB for a bad connection; at most %d", (most-before)>>20, allowed>>20)
 			}
 		})
 	}
-}
-
-// seedFrames returns the seeds of FuzzServer that come with checksums, or without.
-func seedFrames(crc bool) (texts [][]byte) {
-	for _, seed := range frameSeeds() {
-		switch {
-		case seed.crc != crc:
-		case seed.seal:
-			texts = append(texts, sealed(seed.middle, 2, seed.count, crc))
-		default:
-			texts = append(texts, seed.middle)
-		}
-	}
-	return texts
-}
-
-// gobFrames returns the seeds of FuzzGob in frames.
-func gobFrames(t *testing.T) (texts [][]byte) {
-	for _, seed := range gobSeeds(t) {
-		texts = append(texts, sealed(seed, 1, 2, false))
-	}
-	return texts
 }
 
 // greedy returns a batch that stores the largest value puts times under one key, and then

@@ -56,33 +56,22 @@ func (m *mortal) Apply(ops []kvs.Op, reply *kvs.Reply) {
 // immortal is a store that outlives the processes that serve it on one address.
 type immortal struct {
 	*tally
-	addr   string
-	socket *wiretest.Server
-
-	mu      sync.Mutex
-	process *mortal          // guarded by mu
-	service *service.Service // guarded by mu
+	*revenant
+	process *mortal // guarded by revenant.mu
 }
 
 func newImmortal(t *testing.T, enter chan struct{}) *immortal {
 	t.Helper()
 	s := &immortal{tally: &tally{Engine: engine.NewMutex(), writes: map[string]int{}}}
 	s.process = &mortal{tally: s.tally, enter: enter}
-	s.service = service.New(s.process)
-	s.socket = wiretest.Start(t, func(conn net.Conn) {
-		s.mu.Lock()
-		service := s.service
-		s.mu.Unlock()
-		_ = serve(conn, binaryOptions, service)
-	})
-	s.addr = s.socket.Addr().String()
+	s.revenant = newRevenant(t, binaryOptions, s.process)
 	return s
 }
 
 // kill ends the process, and starts another one on the store.
 func (s *immortal) kill() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.revenant.mu.Lock()
+	defer s.revenant.mu.Unlock()
 	s.process.lives.Lock() // so that no reply of a call that is not applied leaves before the cut
 	s.process.killed = true
 	instance := s.service.Instance()

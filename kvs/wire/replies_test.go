@@ -28,20 +28,8 @@ func (c *counting) Write(p []byte) (int, error) {
 // client has closed it.
 func serveCounting(t *testing.T) (conn net.Conn, done func() []int) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	accepted := make(chan net.Conn, 1)
-	go func() {
-		c, _ := listener.Accept()
-		accepted <- c
-	}()
-	if conn, err = net.Dial("tcp", listener.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	server := &counting{Conn: <-accepted}
+	conn, far := connected(t)
+	server := &counting{Conn: far}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(server, binaryOptions, service.New(engine.NewMutex())) }()
 	if _, err := binaryOptions.greet(conn); err != nil {

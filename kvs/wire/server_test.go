@@ -20,13 +20,6 @@ import (
 	"kvlab/kvs/service"
 )
 
-// newRandom prints its seed, so that a failure can be repeated.
-func newRandom(t testing.TB) *rand.Rand {
-	const seed = 20261121
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
 // server is a store on a loopback port for the length of one test.
 type server struct {
 	addr    string

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"net"
 	"runtime"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"kvlab/kvs"
-	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
 )
 
@@ -114,31 +112,6 @@ func TestSessionWindow(t *testing.T) {
 	b.leave <- struct{}{}
 	if err := first.wait(client); err != nil {
 		t.Error(err)
-	}
-}
-
-// What is wrong with a session is said at once.
-func TestSessionRefused(t *testing.T) {
-	for _, test := range []struct {
-		change func(*Options)
-		want   string
-	}{
-		{func(options *Options) { options.Codec = "gob" }, "-retry: -codec gob does not support it"},
-		{func(options *Options) { options.Session.Window = 0 }, "a session out of its limits"},
-		{func(options *Options) { options.Session.Client = "me" }, "a session out of its limits"},
-		{func(options *Options) { options.Session.Keep = time.Hour }, "a session out of its limits"},
-	} {
-		options := sessionOptions(0, 1)
-		test.change(&options)
-		server := binaryOptions
-		server.Codec = options.Codec
-		s := startServer(t, server, engine.NewMutex())
-		if _, _, err := Dial(context.Background(), s.addr, options); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v, want a refusal with %q", err, test.want)
-		}
-		if err := s.end(t); err == nil {
-			t.Error("the server took the client in")
-		}
 	}
 }
 

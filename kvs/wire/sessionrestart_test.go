@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kvlab/internal/wiretest"
+	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
 )
@@ -25,9 +26,9 @@ type revenant struct {
 	service *service.Service // guarded by mu
 }
 
-func newRevenant(t *testing.T, options Options) *revenant {
+func newRevenant(t *testing.T, options Options, e kvs.Engine) *revenant {
 	t.Helper()
-	r := &revenant{options: options, service: service.New(engine.NewMutex())}
+	r := &revenant{options: options, service: service.New(e)}
 	r.socket = wiretest.Start(t, func(conn net.Conn) {
 		r.mu.Lock()
 		service, options := r.service, r.options
@@ -56,7 +57,7 @@ func (r *revenant) setToken(token string) {
 // A server that comes back with an empty store is noticed, by a session and by a
 // client that has met it before and connects again; nothing is applied to it.
 func TestServerRestarted(t *testing.T) {
-	s := newRevenant(t, binaryOptions)
+	s := newRevenant(t, binaryOptions, engine.NewMutex())
 	client, met, err := Dial(context.Background(), s.addr, sessionOptions(0, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func TestSessionEnds(t *testing.T) {
 		{"closed", patience, func(t *testing.T, r *revenant, client *Client) { r.socket.Close(); r.restart(); client.Close() }, "closed|shut down"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newRevenant(t, binaryOptions)
+			r := newRevenant(t, binaryOptions, engine.NewMutex())
 			options := sessionOptions(0, 1)
 			options.CallTimeout = test.timeout
 			client := dial(t, r.addr, options)

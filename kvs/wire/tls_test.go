@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/netip"
@@ -154,13 +155,21 @@ func (o *overheard) Write(p []byte) (int, error) {
 	return o.Conn.Write(p)
 }
 
+// count returns how often a text was written.
+func (o *overheard) count(text []byte) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return bytes.Count(o.all, text)
+}
+
 // A value that is stored and read back shows on the wire in clear, twice, and
-// under TLS not at all.
+// under TLS not at all. The token shows never.
 func TestEncryptionHides(t *testing.T) {
 	for _, test := range []struct {
 		options Options
 		seen    int
 	}{{binaryOptions, 2}, {encryptedOptions(t), 0}} {
+		test.options.Token = "a-very-secret-token"
 		socket, far := connected(t)
 		near, host := &overheard{Conn: socket}, &overheard{Conn: far}
 		ended := make(chan error, 1)
@@ -182,8 +191,17 @@ func TestEncryptionHides(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
-		if n := bytes.Count(near.all, secret) + bytes.Count(host.all, secret); n != test.seen {
+		if n := near.count(secret) + host.count(secret); n != test.seen {
 			t.Errorf("TLS %t: the value went over the wire %d times in clear, want %d", test.options.TLS != nil, n, test.seen)
+		}
+		token, err := json.Marshal([]byte(test.options.Token))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range [][]byte{[]byte(test.options.Token), token[1 : len(token)-2]} {
+			if near.count(form)+host.count(form) > 0 {
+				t.Errorf("TLS %t: %q went over the wire", test.options.TLS != nil, form)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +12,11 @@ import (
 	"sync"
 	"testing"
 
+	"kvlab/internal/kvstest"
 	"kvlab/kvs"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/service"
+	"kvlab/metrics"
 )
 
 // each runs a test for every row of codecs, with every combination of the options
@@ -46,7 +49,7 @@ func ordered(t *testing.T) kvs.Engine {
 // for the same batches: of no operation, of one, and of many; with long values.
 func TestCallsAgreeWithoutNetwork(t *testing.T) {
 	each(t, func(t *testing.T, options Options) {
-		random := newRandom(t)
+		random := kvstest.NewRandom(t)
 		far := startServer(t, options, ordered(t))
 		near := service.New(ordered(t)).Open("near")
 		client := far.dial(t, options)
@@ -99,66 +102,70 @@ func TestCallIsUsedAgain(t *testing.T) {
 	})
 }
 
-// The calls of one connection take effect in the order in which they were
-// sent, although no Wait was called in between.
+// The calls of each of many goroutines, over connections of their clients' workers alone and
+// over shared ones, take effect in their order, small and large ones mixed, and all of them
+// are counted.
 func TestCallsTakeEffectInOrder(t *testing.T) {
 	each(t, func(t *testing.T, options Options) {
-		client := startServer(t, options, engine.NewMutex()).dial(t, options)
-		const rounds = 100
-		calls := make([]kvs.Call, rounds)
-		for i := range calls {
-			var batch kvs.Batch
-			batch.Append(kvs.ReadModifyWrite, []byte("k"), fmt.Append(nil, i))
-			calls[i] = kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
-			client.Send(&calls[i])
-		}
-		for i := range calls {
-			if err := client.Wait(&calls[i]); err != nil {
-				t.Fatal(err)
+		for _, options.Shared = range []bool{false, true} {
+			s := startServer(t, options, engine.NewMutex())
+			const clients, goroutines, calls, ahead = 3, 6, 40, 3
+			var group sync.WaitGroup
+			for c := range clients {
+				client := s.dial(t, options)
+				for g := range goroutines {
+					group.Go(func() {
+						if err := exchangeInOrder(client, fmt.Appendf(nil, "%d-%d", c, g), calls, ahead); err != nil {
+							t.Errorf("client %d, goroutine %d: %v", c, g, err)
+						}
+					})
+				}
 			}
-			want := fmt.Sprintf(`found %v read true value "%d"`, i > 0, i-1)
-			if i == 0 {
-				want = `found false read true value ""`
-			}
-			if got := words(t, calls[i].Reply)[0]; got != want {
-				t.Fatalf("call %d: %s, want %s", i, got, want)
+			group.Wait()
+			const all = clients * goroutines
+			want := metrics.Counts{ReadModifyWrites: all * calls, Hits: all * (calls - 1), Misses: all, Calls: all * calls}
+			if got := s.service.Counts()["node0"]; got != want {
+				t.Errorf("counts %+v, want %+v", got, want)
 			}
 		}
 	})
 }
 
-// Many clients, each shared by several goroutines, at once.
-func TestConcurrentClients(t *testing.T) {
-	each(t, func(t *testing.T, options Options) {
-		s := startServer(t, options, engine.NewMutex())
-		const clients, goroutines, calls = 4, 3, 30
-		var group sync.WaitGroup
-		for c := range clients {
-			client := s.dial(t, options)
-			for g := range goroutines {
-				group.Go(func() {
-					key := fmt.Appendf(nil, "%d-%d", c, g)
-					for i := range calls {
-						var batch kvs.Batch
-						batch.Append(kvs.Put, key, fmt.Append(nil, i))
-						batch.Get(key)
-						reply, err := call(client, &batch)
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						if got, want := words(t, reply)[1], fmt.Sprintf(`found true read true value "%d"`, i); got != want {
-							t.Errorf("key %s: %s, want %s", key, got, want)
-						}
-					}
-				})
-			}
+// exchangeInOrder stores values 0, 1, 2, ... of one key, ahead of them at a
+// time, every seventh a large one, and checks that each call reads the one before.
+func exchangeInOrder(client *Client, key []byte, n, ahead int) error {
+	value := func(i int) []byte {
+		v := fmt.Appendf(nil, "%d", i)
+		if i%7 == 0 {
+			v = append(v, make([]byte, 2*MaxGroup)...)
 		}
-		group.Wait()
-		if got := s.service.Counts()["node0"].Calls; got != clients*goroutines*calls {
-			t.Errorf("%d calls, want %d", got, clients*goroutines*calls)
+		return v
+	}
+	calls := make([]kvs.Call, n)
+	for i := 0; i < n+ahead; i++ {
+		if i < n {
+			calls[i] = kvs.Call{Batch: new(kvs.Batch), Reply: new(kvs.Reply)}
+			calls[i].Batch.Append(kvs.ReadModifyWrite, key, value(i))
+			client.Send(&calls[i])
 		}
-	})
+		j := i - ahead
+		if j < 0 {
+			continue
+		}
+		if err := client.Wait(&calls[j]); err != nil {
+			return fmt.Errorf("call %d: %w", j, err)
+		}
+		results := calls[j].Reply.Results()
+		result, err := results.Next()
+		if err != nil {
+			return fmt.Errorf("call %d: %w", j, err)
+		}
+		if result.Found != (j > 0) || j > 0 && !bytes.Equal(result.Value, value(j-1)) {
+			return fmt.Errorf("call %d did not read what the call before it stored", j)
+		}
+		calls[j].Reply.Free()
+	}
+	return nil
 }
 
 // A client that closes ends its session, and no other.
