@@ -150,17 +150,3 @@ func TestCheckArrivals(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-func BenchmarkArrivals(b *testing.B) {
-	for _, kind := range []string{Poisson, Constant} {
-		b.Run(kind, func(b *testing.B) {
-			a := NewArrivals(kind, 1e6, 1, Place{0, 1, 0, 1})
-			var due [512]time.Duration
-			b.ReportAllocs()
-			for b.Loop() {
-				a.Due(math.MaxInt64, due[:])
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(due)), "ns/moment")
-		})
-	}
-}

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 )
 
@@ -36,21 +35,6 @@ func benchmarkFill(b *testing.B, c Config) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(s.Drawn()), "ns/operation")
 }
 
-// BenchmarkYCSBFormula is what a draw would cost with YCSB's own formula, which
-// computes a power: compare BenchmarkFill, which draws from the same distribution and
-// chooses the kind and folds the digest besides.
-func BenchmarkYCSBFormula(b *testing.B) {
-	draw := ycsbDraw(1_000_000, 0.99, slowSum(0, 1_000_000, 0.99))
-	random := rand.New(rand.NewPCG(1, 2))
-	sum := uint64(0)
-	for b.Loop() {
-		sum += draw(random.Float64())
-	}
-	if sum == 0 {
-		b.Error("every draw was rank 0")
-	}
-}
-
 func BenchmarkNew(b *testing.B) {
 	for _, z := range []string{ZipfianYCSB, ZipfianExact} {
 		for _, n := range []uint64{1_000_000, 50_000_000} {
@@ -65,16 +49,5 @@ func BenchmarkNew(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-// BenchmarkRanking is what a launcher spends on scrambled records, and a client with
-// -router balanced.
-func BenchmarkRanking(b *testing.B) {
-	c := DefaultConfig()
-	c.Distribution = Scrambled
-	p := mustNew(b, c)
-	for b.Loop() {
-		p.rank()
 	}
 }

@@ -7,6 +7,7 @@ import (
 )
 
 func TestNewChecksTheConfiguration(t *testing.T) {
+	const unset = StandardMix
 	tests := []struct {
 		name   string
 		change func(*Config)
@@ -46,6 +47,20 @@ func TestNewChecksTheConfiguration(t *testing.T) {
 		{"hot ops NaN", func(c *Config) { c.Distribution, c.HotOps = Hotspot, math.NaN() }, []string{"-hot-ops NaN"}},
 		{"no hot keys", func(c *Config) { c.Distribution, c.HotKeys = Hotspot, 0 }, []string{"-hot-keys 0", "above 0"}},
 		{"hot keys", func(c *Config) { c.Distribution, c.HotKeys = Hotspot, 20 }, []string{"-hot-keys 20"}},
+		{"shares of five kinds", mixOf(0.5, 0.1, 0.1, 0.1, 0.1), nil},
+		{"inserts and scans", mixOf(unset, unset, 0.05, unset, 0.95), nil},
+		{"shares that sum to 1", mixOf(0.1, 0.2, 0.3, 0.4, unset), nil},
+		{"inserts alone", mixOf(unset, unset, 1, unset, unset), nil},
+		{"no shares", mixOf(unset, unset, unset, unset, unset), []string{"-reads -1: want a share of reads from 0 to 1 with -workload mix"}},
+		{"shares that sum to more than 1", mixOf(0.6, unset, 0.5, unset, unset), []string{"-workload mix: want shares of all kinds that sum to at most 1, not 1.1"}},
+		{"inserts above 1", mixOf(0.5, unset, 5, unset, unset), []string{"-inserts 5: want a share of inserts from 0 to 1"}},
+		{"read-modify-writes NaN", mixOf(0.5, math.NaN(), unset, unset, unset), []string{"-rmws NaN: want a share of read-modify-writes"}},
+		{"inserts of a standard mix", func(c *Config) { c.Inserts = 0.05 }, []string{"-inserts 0.05: want it only with -workload mix; YCSB-B has a fixed mix"}},
+		{"scans of a standard mix", func(c *Config) { c.Workload, c.Scans = YCSBE, 0 }, []string{"-scans 0: want it only with -workload mix"}},
+		{"no scan length", func(c *Config) { c.Workload, c.ScanLength = YCSBE, 0 }, []string{"-scan-length 0: want 1 to 65535 records"}},
+		{"too long scans", func(c *Config) { c.Workload, c.ScanLength = YCSBE, 1<<16 }, []string{"-scan-length 65536: want 1 to 65535 records"}},
+		{"scrambled scrambled", func(c *Config) { c.Distribution, c.Scramble = Scrambled, true }, []string{"-scramble true: want false with -distribution scrambled"}},
+		{"theta 0 of scrambled", func(c *Config) { c.Distribution, c.Theta = Scrambled, 0 }, []string{"-theta 0"}},
 		{"scrambled sequential", func(c *Config) { c.Distribution, c.Scramble = Sequential, true }, []string{"-scramble", "-distribution sequential"}},
 	}
 	for _, test := range tests {
@@ -68,15 +83,5 @@ func TestNewChecksTheConfiguration(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestKindString(t *testing.T) {
-	for kind, want := range map[Kind]string{
-		Read: "read", Update: "update", ReadModifyWrite: "read-modify-write",
-	} {
-		if got := kind.String(); got != want {
-			t.Errorf("Kind(%d).String() = %q, want %q", kind, got, want)
-		}
 	}
 }

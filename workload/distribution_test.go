@@ -3,7 +3,6 @@ package workload
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -70,8 +69,6 @@ func mustNew(t testing.TB, c Config) *Plan {
 	return plan
 }
 
-// checkDistribution fails when draws as unlike the closed form would come once
-// in a million seeds.
 // drawn returns how many of the draws a test makes: a fifth, and all with KVLAB_LONG=1.
 func drawn(draws int) int {
 	if os.Getenv("KVLAB_LONG") == "1" {
@@ -80,6 +77,8 @@ func drawn(draws int) int {
 	return draws / 5
 }
 
+// checkDistribution fails when draws as unlike the closed form would come once
+// in a million seeds.
 func checkDistribution(t *testing.T, c Config, draws int) {
 	t.Helper()
 	draws = drawn(draws)
@@ -95,7 +94,7 @@ func checkDistribution(t *testing.T, c Config, draws int) {
 func TestZipfianMatchesItsClosedForm(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{ZipfianYCSB, ZipfianExact} {
-		for _, theta := range zipfThetas {
+		for _, theta := range append([]float64{3, 80, 1e300}, zipfThetas...) {
 			sizes := []uint64{1, 2, 1000, 100_000}
 			if theta == 0.99 && (form == ZipfianYCSB || os.Getenv("KVLAB_LONG") == "1") {
 				sizes = append(sizes, 1_000_000)
@@ -138,30 +137,6 @@ func TestChiSquareSeesTheDifference(t *testing.T) {
 	}
 }
 
-// TestYCSBMassMatchesItsGenerator draws from YCSB's own formula.
-func TestYCSBMassMatchesItsGenerator(t *testing.T) {
-	t.Parallel()
-	for _, theta := range []float64{0.5, 0.99, 1.2} {
-		for _, n := range []uint64{1000, 100_000} {
-			t.Run(fmt.Sprintf("theta=%v/records=%d", theta, n), func(t *testing.T) {
-				const seed = 99
-				random := rand.New(rand.NewPCG(seed, seed))
-				draw := ycsbDraw(n, theta, slowSum(0, n, theta))
-				counts := make([]uint64, n)
-				for range drawn(1_000_000) {
-					counts[draw(random.Float64())]++
-				}
-				d := newYCSBZipf(n, theta)
-				p := chiSquare(counts, func(k uint64) float64 { return d.mass(k, k+1) })
-				t.Logf("seed %d: p = %.3g", seed, p)
-				if !(p > 1e-6) {
-					t.Errorf("seed %d: YCSB's generator has p = %.3g against the closed form", seed, p)
-				}
-			})
-		}
-	}
-}
-
 // TestManyRecords counts by powers of two, for no table holds 2^40 records.
 func TestManyRecords(t *testing.T) {
 	for _, distribution := range []string{Zipfian, Uniform, Latest} {
@@ -190,38 +165,12 @@ func TestManyRecords(t *testing.T) {
 	}
 }
 
-func TestSteepZipfian(t *testing.T) {
-	t.Parallel()
-	for _, theta := range []float64{3, 80, 1e300} {
-		c := DefaultConfig()
-		c.Theta = theta
-		counts, plan := rankCounts(t, c, 100_000)
-		if p := chiSquare(counts, plan.Mass); !(p > 1e-6) {
-			t.Errorf("theta %v: p = %.3g against the closed form", theta, p)
-		}
-		if theta > 50 && counts[0] != 100_000 {
-			t.Errorf("theta %v: rank 0 has %d of 100000 draws, want all", theta, counts[0])
-		}
-	}
-}
-
 func TestMassOfNoRecord(t *testing.T) {
 	for _, d := range distributions {
 		c := DefaultConfig()
 		c.Distribution = d.name
 		if got := mustNew(t, c).Mass(c.Records); got != 0 {
 			t.Errorf("%s: Mass(%d) = %v, want 0", d.name, c.Records, got)
-		}
-	}
-}
-
-func TestHotspotShares(t *testing.T) {
-	c := DefaultConfig()
-	c.Distribution, c.Records, c.HotOps, c.HotKeys = Hotspot, 1000, 0.9, 0.05
-	plan := mustNew(t, c)
-	for rank, want := range map[uint64]float64{0: 0.9 / 50, 49: 0.9 / 50, 50: 0.1 / 950, 999: 0.1 / 950} {
-		if got := plan.Mass(rank); !closeTo(got, want, 1e-12) {
-			t.Errorf("Mass(%d) = %v, want %v", rank, got, want)
 		}
 	}
 }

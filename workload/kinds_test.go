@@ -2,9 +2,7 @@ package workload
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -194,35 +192,6 @@ func TestDigits(t *testing.T) {
 		c := DefaultConfig()
 		if test.change(&c); c.Digits() != test.want {
 			t.Errorf("%s: %d digits, want %d", c.Flags(), c.Digits(), test.want)
-		}
-	}
-}
-
-func TestMixChecksItsShares(t *testing.T) {
-	const unset = StandardMix
-	for _, test := range []struct {
-		change func(*Config)
-		want   string // "" for a valid configuration
-	}{
-		{mixOf(0.5, 0.1, 0.1, 0.1, 0.1), ""},
-		{mixOf(unset, unset, 0.05, unset, 0.95), ""},
-		{mixOf(0.1, 0.2, 0.3, 0.4, unset), ""},
-		{mixOf(unset, unset, 1, unset, unset), ""},
-		{mixOf(unset, unset, unset, unset, unset), "-reads -1: want a share of reads from 0 to 1 with -workload mix"},
-		{mixOf(0.6, unset, 0.5, unset, unset), "-workload mix: want shares of all kinds that sum to at most 1, not 1.1"},
-		{mixOf(0.5, unset, 5, unset, unset), "-inserts 5: want a share of inserts from 0 to 1"},
-		{mixOf(0.5, math.NaN(), unset, unset, unset), "-rmws NaN: want a share of read-modify-writes"},
-		{func(c *Config) { c.Inserts = 0.05 }, "-inserts 0.05: want it only with -workload mix; YCSB-B has a fixed mix"},
-		{func(c *Config) { c.Workload, c.Scans = YCSBE, 0 }, "-scans 0: want it only with -workload mix"},
-		{func(c *Config) { c.Workload, c.ScanLength = YCSBE, 0 }, "-scan-length 0: want 1 to 65535 records"},
-		{func(c *Config) { c.Workload, c.ScanLength = YCSBE, 1<<16 }, "-scan-length 65536: want 1 to 65535 records"},
-		{func(c *Config) { c.Distribution, c.Scramble = Scrambled, true }, "-scramble true: want false with -distribution scrambled"},
-		{func(c *Config) { c.Distribution, c.Theta = Scrambled, 0 }, "-theta 0"},
-	} {
-		c := DefaultConfig()
-		test.change(&c)
-		if _, err := New(c); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("%s: error %v, want %q", c.Flags(), err, test.want)
 		}
 	}
 }
