@@ -70,31 +70,3 @@ func sameResults(t *testing.T, a, b *Reply) {
 		t.Fatalf("end: plain %v; deduped %v", err1, err2)
 	}
 }
-
-// TestDedupReplyRefusesReferences holds references against what a reply
-// may hold: none into the future, none in a plain reply.
-func TestDedupReplyRefusesReferences(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		body    string
-		n       int
-		deduped bool
-	}{
-		{"to the first of none", "\x03", 1, true},
-		{"to the second of one", "\x04v\x05", 2, true},
-		{"in a plain reply", "\x04v\x03", 2, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var r Reply
-			copy(r.Body(len(test.body), test.n, test.deduped), test.body)
-			results := r.Results()
-			var err error
-			for range test.n {
-				_, err = results.Next()
-			}
-			if err == nil {
-				t.Fatal("the reference was followed")
-			}
-		})
-	}
-}

@@ -63,29 +63,6 @@ func TestSampleShare(t *testing.T) {
 	}
 }
 
-// The parts of scans are no operations of this server's keys: they are not sampled, and make
-// no pair.
-func TestSampleSkipsScanParts(t *testing.T) {
-	sample, ops := new(Sample), make([]kvs.Op, chunk)
-	for i := range ops {
-		ops[i] = kvs.Op{Kind: kvs.ScanPart, Key: []byte("key")}
-		if i%2 == 0 {
-			ops[i] = kvs.Op{Kind: kvs.Scan, Key: []byte("key")}
-		}
-	}
-	for skip := range sampleEvery {
-		p := picker{sample: sample, skip: skip}
-		p.pick(ops)
-	}
-	sum := uint64(0)
-	for _, n := range sample.Groups() {
-		sum += n
-	}
-	if all, _ := sample.Pairs(); sum != chunk/2 || all != 0 {
-		t.Errorf("%d operations and %d pairs sampled of %d scans with parts between them", sum, all, chunk/2)
-	}
-}
-
 // A cell lies in its group, and the busiest cells are those of the keys that were
 // asked for most.
 func TestSampleBusiest(t *testing.T) {
@@ -122,18 +99,4 @@ func TestSampleBusiest(t *testing.T) {
 	if got := len(sample.Busiest(1000)); got != len(want)+19 && got != len(want)+20 { // key 0 may be without an operation
 		t.Errorf("%d cells in all of %d", got, len(want)+20)
 	}
-}
-
-// BenchmarkSample is what sampling costs an operation, alone.
-func BenchmarkSample(b *testing.B) {
-	ops := make([]kvs.Op, chunk)
-	for i := range ops {
-		ops[i] = kvs.Op{Kind: kvs.Get, Key: fmt.Appendf(nil, "%d", i*3907)}
-	}
-	sample := new(Sample)
-	for b.Loop() {
-		p := picker{sample: sample}
-		p.pick(ops)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/chunk, "ns/operation")
 }

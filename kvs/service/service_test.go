@@ -81,8 +81,9 @@ func TestServiceCountsAreExact(t *testing.T) {
 	var workers sync.WaitGroup
 	for p := range peers {
 		peer := fmt.Sprintf("peer%d", p)
-		for range sessions {
+		for i := range sessions {
 			session := svc.Open(peer)
+			session.Dedup = i == 1
 			var calling sync.WaitGroup
 			for range goroutines {
 				random := rand.New(rand.NewPCG(seeds.Uint64(), 0))
