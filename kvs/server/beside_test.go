@@ -1,15 +1,12 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/exec"
 	"runtime"
-	"syscall"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,52 +19,79 @@ import (
 
 // BenchmarkBesideHostile is what a good client loses beside 1,000 hostile
 // connections that stand, each of them renewed after 5 s, as the server throws out
-// by then who has not shaken hands. They come from a process of their own. Calls of
-// 1,000 operations are made alone and beside them in turn, a slice of 100 ms each, so
-// that whatever else the machine does meets both alike. It reports medians over all
-// pairs of slices, with their 95 % intervals: of the calls lost, of the processor
-// time that a call takes more, which other processes disturb less, and of what the
-// server spends on each connection that comes.
+// by then who has not shaken hands. Calls of 1,000 operations are made alone and beside
+// them in turn, a slice of 100 ms each, so that whatever else the machine does meets both
+// alike. It reports the median, over all pairs of slices, of the calls lost, with its 95 %
+// interval.
 //
 //	go test -run '^$' -bench BesideHostile -benchtime 60x ./kvs/server
 func BenchmarkBesideHostile(b *testing.B) {
 	l, call := besideServer(b)
-	enemy := startSiege(b, l.Addr().String())
-	var lost, dearer, each []float64
+	var lost []float64
 	for i := range b.N {
-		var alone, beside slice
+		var alone, beside float64
 		for turn := range 2 {
 			if turn == i%2 {
-				alone = measure(b, call)
+				alone = callRate(b, call)
 				continue
 			}
-			enemy.order(b, "come")
-			beside = measure(b, call)
-			enemy.order(b, "go")
+			leave := siege(b, l.Addr().String())
+			beside = callRate(b, call)
+			leave()
 		}
-		lost = append(lost, 100*(1-beside.calls()/alone.calls()))
-		dearer = append(dearer, 100*(beside.cpu()/alone.cpu()-1))
-		came := beside.wall.Seconds() / renewal.Seconds() * crowd
-		each = append(each, (beside.cpu()-alone.cpu())*float64(beside.done)/came*1e6)
+		lost = append(lost, 100*(1-beside/alone))
 	}
-	report := func(name string, values []float64) {
-		b.ReportMetric(stats.Median(values), name)
-		if interval, ok := stats.MedianInterval(values, 0.95); ok {
-			b.ReportMetric(interval.Low, "low-"+name)
-			b.ReportMetric(interval.High, "high-"+name)
-		}
+	b.ReportMetric(stats.Median(lost), "lost-%")
+	if interval, ok := stats.MedianInterval(lost, 0.95); ok {
+		b.ReportMetric(interval.Low, "low-lost-%")
+		b.ReportMetric(interval.High, "high-lost-%")
 	}
-	report("lost-%", lost)
-	report("cpu-more-%", dearer)
-	report("us/hostile", each)
 	b.ReportMetric(0, "ns/op") // a pair of slices is as long as it is
 }
 
-// The hostile connections that stand, and after how long each is renewed.
-const (
-	crowd   = 1000
-	renewal = 5 * time.Second
-)
+// siege opens a crowd of hostile connections, waits for the end of those that are refused at
+// once, and renews one after another until leave is called.
+func siege(b *testing.B, addr string) (leave func()) {
+	const crowd, renewal = 1000, 5 * time.Second
+	conns, err := besiege(addr, crowd)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i, conn := range conns {
+		if hostile[i%len(hostile)].refused {
+			conn.SetReadDeadline(time.Now().Add(time.Minute))
+			_, _ = io.Copy(io.Discard, conn)
+		}
+	}
+	over := make(chan struct{})
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		tick := time.NewTicker(renewal / crowd)
+		defer tick.Stop()
+		for next := 0; ; next = (next + 1) % crowd {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+			}
+			conns[next].Close()
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			hostile[next%len(hostile)].act(conn)
+			conns[next] = conn
+		}
+	})
+	return func() {
+		close(over)
+		renewing.Wait()
+		for _, conn := range conns {
+			conn.Close()
+		}
+	}
+}
 
 // besideServer returns a server as it is by default, with one client, and what has that
 // make a call: 95 % reads, as in YCSB-B.
@@ -105,138 +129,18 @@ func besideServer(b *testing.B) (*listener, func() error) {
 	}
 }
 
-// siegeVariable makes the test binary an enemy of the server at its address: of
-// each line that it reads, "come" or "go", it does as it says, and answers it.
-const siegeVariable = "KVLAB_TEST_SIEGE"
-
-// enemy is such a process.
-type enemy struct {
-	orders  io.Writer
-	answers *bufio.Scanner
-}
-
-func startSiege(b *testing.B, addr string) enemy {
-	process := exec.Command(os.Args[0])
-	process.Env = append(os.Environ(), siegeVariable+"="+addr)
-	process.Stderr = os.Stderr
-	orders, err := process.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	answers, err := process.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		orders.Close() // and it leaves
-		process.Wait()
-	})
-	return enemy{orders, bufio.NewScanner(answers)}
-}
-
-func (e enemy) order(b *testing.B, what string) {
-	fmt.Fprintln(e.orders, what)
-	if !e.answers.Scan() || e.answers.Text() != what {
-		b.Fatalf("%q is answered %q", what, e.answers.Text())
-	}
-}
-
-// besiegeOnOrder is the enemy's life.
-func besiegeOnOrder(addr string, orders io.Reader, answers io.Writer) error {
-	var conns []net.Conn
-	renew := func(i int) (err error) {
-		conns[i].Close()
-		if conns[i], err = net.Dial("tcp", addr); err == nil {
-			hostile[i%len(hostile)].act(conns[i])
-		}
-		return err
-	}
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for in := bufio.NewScanner(orders); in.Scan(); {
-			lines <- in.Text()
-		}
-	}()
-	tick := time.NewTicker(renewal / crowd)
-	for next := 0; ; {
-		select {
-		case order, ok := <-lines:
-			if !ok {
-				return nil
-			}
-			for _, conn := range conns {
-				conn.Close()
-			}
-			conns = nil
-			if order == "come" {
-				var err error
-				if conns, err = besiege(addr, crowd); err != nil {
-					return err
-				}
-				awaitRefusals(conns)
-			}
-			fmt.Fprintln(answers, order)
-		case <-tick.C:
-			if len(conns) > 0 {
-				if err := renew(next); err != nil {
-					return err
-				}
-				next = (next + 1) % crowd
-			}
-		}
-	}
-}
-
-// awaitRefusals waits for the end of those connections whose coming is over: they
-// are no burden of what follows.
-func awaitRefusals(conns []net.Conn) {
-	for i, conn := range conns {
-		if hostile[i%len(hostile)].refused {
-			conn.SetReadDeadline(time.Now().Add(time.Minute))
-			_, _ = io.Copy(io.Discard, conn)
-		}
-	}
-}
-
-// slice is what was done in some 100 ms, and what it took.
-type slice struct {
-	done      int
-	wall, own time.Duration // own is processor time
-}
-
-func (s slice) calls() float64 { return float64(s.done) / s.wall.Seconds() }
-func (s slice) cpu() float64   { return s.own.Seconds() / float64(s.done) }
-
-// measure makes calls for a slice. Those of a first half slice do not count: the
-// garbage of the connections that came or went before is no part of it, nor are
-// the caches that they left.
-func measure(b *testing.B, call func() error) slice {
+// callRate returns the calls in a second of a slice of 100 ms. Those of a first half slice do
+// not count: the garbage of the connections that came or went before is no part of it, nor
+// are the caches that they left.
+func callRate(b *testing.B, call func() error) float64 {
 	runtime.GC()
-	callFor(b, call, 50*time.Millisecond)
-	return callFor(b, call, 100*time.Millisecond)
-}
-
-func callFor(b *testing.B, call func() error, length time.Duration) slice {
-	start, own := time.Now(), processorTime(b)
-	var s slice
-	for ; s.wall < length; s.wall = time.Since(start) {
-		if err := call(); err != nil {
-			b.Fatal(err)
+	done, start := 0, time.Now()
+	for _, length := range []time.Duration{50 * time.Millisecond, 100 * time.Millisecond} {
+		for done, start = 0, time.Now(); time.Since(start) < length; done++ {
+			if err := call(); err != nil {
+				b.Fatal(err)
+			}
 		}
-		s.done++
 	}
-	s.own = processorTime(b) - own
-	return s
-}
-
-func processorTime(b *testing.B) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	return float64(done) / time.Since(start).Seconds()
 }

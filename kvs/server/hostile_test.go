@@ -35,13 +35,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(Program(nil).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	if addr := os.Getenv(siegeVariable); addr != "" {
-		if err := besiegeOnOrder(addr, os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	if len(os.Args) > 1 && os.Args[1] == storeWord {
 		fmt.Fprintln(os.Stderr, runStore(os.Args[2], os.Args[3], os.Args[4], strings.Join(os.Args[6:], "")))
 		os.Exit(1)

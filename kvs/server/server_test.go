@@ -158,26 +158,6 @@ func TestServerUnderLauncher(t *testing.T) {
 	}
 }
 
-// Without its controller a server leaves, with connections open.
-func TestServerLosesController(t *testing.T) {
-	s := lead(t, "-port", "0")
-	addr := s.next(t, is(node.Ready)).Addr
-	client, _, err := wire.Dial(context.Background(), addr, wire.Options{Hello: wire.Hello{Node: "node1", Codec: "binary"}, Token: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	s.stdin.Close()
-	select {
-	case status := <-s.exited:
-		if status != 1 || !strings.Contains(s.stderr.String(), "the controller is gone") {
-			t.Errorf("status %d, stderr %q", status, &s.stderr)
-		}
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the server stays")
-	}
-}
-
 // What a server cannot do is its last event, and its exit status.
 func TestServerErrors(t *testing.T) {
 	busy := lead(t, "-port", "0")
