@@ -67,23 +67,6 @@ func TestAwaitWaits(t *testing.T) {
 	}
 }
 
-func TestControllerGone(t *testing.T) {
-	l, stdin, stdout := newLauncher(t)
-	node, ctx := Controlled(context.Background(), stdin, stdout)
-	waiting := make(chan error, 1)
-	go func() {
-		_, err := node.Await(ctx, Go)
-		waiting <- err
-	}()
-	l.commands.Close()
-	if cause := ended(t, ctx); !errors.Is(cause, errControllerGone) {
-		t.Errorf("the context's cause is %v, want errControllerGone", cause)
-	}
-	if err := <-waiting; !errors.Is(err, errControllerGone) {
-		t.Errorf("Await: %v, want errControllerGone", err)
-	}
-}
-
 // What is no command ends the node as well, and its context says why.
 func TestGarbageFromController(t *testing.T) {
 	for _, garbage := range []string{"hello\n", `["start"]` + "\n", `{"do":"st`} {

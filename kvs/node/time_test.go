@@ -24,15 +24,6 @@ func stepped(t time.Time, seconds int64) time.Time {
 	return t
 }
 
-func TestStepped(t *testing.T) {
-	now := time.Now()
-	for _, s := range []int64{3600, -3600} {
-		if got := stepped(now, s); got.Sub(now) != 0 || got.Round(0).Sub(now.Round(0)) != time.Duration(s)*time.Second {
-			t.Errorf("%v stepped by %d s is %v", now, s, got)
-		}
-	}
-}
-
 // A wall clock that jumps by an hour either way while the window is open moves no
 // date and changes no length.
 func TestClockJumps(t *testing.T) {
