@@ -211,7 +211,7 @@ func TestNoDebugPages(t *testing.T) {
 var goes = map[string][]string{
 	"contain": {"cmd/kvscluster/contain_test.go", "cmd/kvscluster/evening_test.go"}, // an evening's stores are contained
 	"grade":   {"cmd/kvscluster/evening_test.go"},
-	"study":   {"cmd/kvscluster/study_test.go"},
+	"study":   {"cmd/kvscluster/testdata/script/study.txtar"},
 }
 
 // TestExtrasCanGo deletes each extra, and the lines of the mains that name it, in a copy of

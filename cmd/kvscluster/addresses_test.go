@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,155 +14,6 @@ import (
 	"kvlab/internal/redistest"
 	"kvlab/metrics"
 )
-
-// startMemcached starts a memcached with further arguments, waits until it takes connections
-// on an address, and ends it with the test.
-func startMemcached(t *testing.T, network, address string, args ...string) {
-	t.Helper()
-	redistest.Need(t, "memcached")
-	cmd := exec.Command("memcached", append([]string{"-u", "root", "-U", "0", "-M"}, args...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial(network, address); err == nil {
-			conn.Close()
-			return
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-}
-
-// spy replaces the nodes' programs of a checkout by ones that write their arguments to a file
-// first.
-func spy(t *testing.T, root string) (file string) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "arguments")
-	for _, name := range []string{"kvsserver", "kvsclient"} {
-		path := filepath.Join(root, "bin", name)
-		if err := os.Rename(path, path+"-real"); err != nil {
-			t.Fatal(err)
-		}
-		script := "#!/bin/sh\necho \"$0 $@\" >>'" + file + "'\nexec '" + path + "-real' \"$@\"\n"
-		if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return file
-}
-
-// Stores are reached at the addresses that people have for them, and no password of one is
-// seen in what the run prints or keeps, or in the arguments of its processes.
-func TestAddresses(t *testing.T) {
-	inCI(t)
-	t.Parallel()
-	const password = "s3cret/word"
-	sockets, err := os.MkdirTemp("", "sock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(sockets) })
-	inURL := strings.ReplaceAll(password, "/", "%2F")
-	redis := redistest.Start(t, "--requirepass", password, "--user", "kv", "on", ">"+password, "~*", "+@all", "--unixsocket", filepath.Join(sockets, "r"))
-	certificate, key, authority := redistest.Certificates(t)
-	port := strconv.Itoa(redistest.Free(t))
-	redistest.Start(t, "--requirepass", password, "--tls-port", port, "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", authority, "--tls-auth-clients", "no")
-	users := filepath.Join(sockets, "users")
-	if err := os.WriteFile(users, []byte("kv:"+password+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cached := strconv.Itoa(redistest.Free(t))
-	startMemcached(t, "tcp", "127.0.0.1:"+cached, "-l", "127.0.0.1", "-p", cached, "-Y", users)
-	startMemcached(t, "unix", filepath.Join(sockets, "m"), "-s", filepath.Join(sockets, "m"))
-	file := filepath.Join(t.TempDir(), "mine.toml")
-	if err := os.WriteFile(file, []byte("driver = 'redis'\nservers = ['"+redis.Addr+"']\n[settings]\npassword = '"+password+"'\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, target := range map[string]string{
-		"user and password": "redis://kv:" + inURL + "@" + redis.Addr + "/0",
-		"query":             "redis://" + redis.Addr + "?password=" + inURL,
-		"TLS":               "rediss://:" + inURL + "@127.0.0.1:" + port + "?ca=" + authority,
-		"socket":            "unix://:" + inURL + "@" + filepath.Join(sockets, "r"),
-		"file":              file,
-		"memcached":         "memcached://kv:" + inURL + "@127.0.0.1:" + cached,
-		"memcached socket":  "memcached://" + filepath.Join(sockets, "m"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			root, out := build(t), t.TempDir()
-			arguments := spy(t, root)
-			said, err := exec.Command(filepath.Join(root, "bin", "kvscluster"), "--local", "--no-ceiling", "--out", out, "--target", target, "--key-prefix", strings.ReplaceAll(name, " ", "-"),
-				"--records", "2000", "--workers", "2", "--batch", "32", "--rate", "2k", "--warmup", "0", "--secs", "1").CombinedOutput()
-			if err != nil || !strings.HasSuffix(string(said), "\nverdict VALID\n") {
-				t.Fatalf("%v\n%s", err, said)
-			}
-			hides := func(where string, text []byte) {
-				if bytes.Contains(text, []byte(password)) || bytes.Contains(text, []byte(inURL)) {
-					t.Errorf("%s has the password", where)
-				}
-			}
-			hides("the output", said)
-			text, err := os.ReadFile(arguments)
-			if err != nil || !bytes.Contains(text, []byte("-settings")) {
-				t.Errorf("arguments %s, %v", text, err)
-			}
-			hides("a process's command line", text)
-			err = filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
-				if err != nil || !d.Type().IsRegular() {
-					return err
-				}
-				text, err := os.ReadFile(path)
-				hides(path, text)
-				return err
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wrong, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", t.TempDir(), "--target", "redis://kv:wr0ng@"+redis.Addr, "--secs", "1").CombinedOutput()
-	if err == nil || strings.Contains(string(wrong), "wr0ng") || !strings.Contains(string(wrong), "WRONGPASS") {
-		t.Errorf("a wrong password: %v\n%s", err, wrong)
-	}
-}
-
-// A second run that inserts is refused before its load while the keys of the first are there, and
-// told what to do; it is VALID with keys of its own, or in the emptied store. The first leaves no
-// trace in a run that does not insert.
-func TestEarlierKeys(t *testing.T) {
-	inCI(t)
-	t.Parallel()
-	redis, port := redistest.Start(t), strconv.Itoa(redistest.Free(t))
-	startMemcached(t, "tcp", "127.0.0.1:"+port, "-l", "127.0.0.1", "-p", port)
-	for target, flush := range map[string]func(){
-		"redis://" + redis.Addr:         func() { redis.Do("FLUSHALL") },
-		"memcached://127.0.0.1:" + port: func() { flushMemcached(t, "127.0.0.1:"+port) }, // it still counts the keys
-	} {
-		t.Run(target, func(t *testing.T) {
-			t.Parallel()
-			inserts := []string{"--target", target, "--workload", "YCSB-D"}
-			measure(t, inserts...)
-			measure(t, "--target", target, "--workload", "YCSB-A")
-			out, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--secs", "1")...).CombinedOutput()
-			said := strings.Join(strings.Fields(string(out)), " ")
-			if err == nil || !strings.Contains(said, "the store holds keys of an earlier run") || !strings.Contains(said, "--key-prefix") || !strings.Contains(said, "FLUSHALL") || strings.Contains(said, "phase load") {
-				t.Errorf("%s: %v\n%s", target, err, out)
-			}
-			measure(t, append(inserts, "--key-prefix", "second-")...)
-			flush()
-			measure(t, inserts...)
-			// Each trial of a sweep inserts under its own key prefix, so none finds the keys of another.
-			out, err = exec.Command(filepath.Join(build(t), "bin", "kvscluster"), append(inserts, "--local", "--no-ceiling", "--out", t.TempDir(), "--records", "10000", "--workers", "4", "--rate", "5k", "--warmup", "0", "--secs", "1", "--sweep", "batch=16,32")...).CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "2 trials, each with counts exact") {
-				t.Errorf("%s: %v\n%s", target, err, out)
-			}
-		})
-	}
-}
 
 // The launcher inside a virtual lab knows the password of a URL.
 func TestVirtualPassword(t *testing.T) {
@@ -182,22 +29,6 @@ func TestVirtualPassword(t *testing.T) {
 		"--records", "5000", "--workers", "4", "--rate", "5k", "--secs", "1", "--warmup", "0").CombinedOutput()
 	if err != nil || strings.Contains(string(said), "s3cret") {
 		t.Errorf("%v\n%s", err, said)
-	}
-}
-
-// flushMemcached drops all keys of a memcached.
-func flushMemcached(t *testing.T, address string) {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	answer := make([]byte, 4)
-	if _, err := fmt.Fprint(conn, "flush_all\r\n"); err != nil {
-		t.Fatal(err)
-	} else if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "OK\r\n" {
-		t.Fatalf("%q, %v", answer, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -85,13 +83,6 @@ func inCI(t *testing.T) {
 	}
 }
 
-// start starts a long run and waits until its server counts operations.
-func start(t *testing.T, root string, stdout *bytes.Buffer) *exec.Cmd {
-	t.Helper()
-	cmd, _ := startArgs(t, root, stdout, "--local", "1", "2")
-	return cmd
-}
-
 // startArgs returns start with the flags that matter, and returns the folder of the runs too.
 // The rate is low: the run waits for what the test does to it.
 func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) (*exec.Cmd, string) {
@@ -152,35 +143,6 @@ func running(root string) (left []string) {
 		}
 	}
 	return left
-}
-
-func TestSignals(t *testing.T) {
-	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		t.Run(sig.String(), func(t *testing.T) {
-			t.Parallel()
-			var stdout bytes.Buffer
-			root := build(t)
-			cmd := start(t, root, &stdout)
-			cmd.Process.Signal(sig)
-			err := cmd.Wait()
-			if cmd.ProcessState.ExitCode() != 130 || !strings.HasSuffix(stdout.String(), "\nverdict INVALID(interrupted)\n") {
-				t.Errorf("exit status %d (%v), output %q", cmd.ProcessState.ExitCode(), err, stdout.String())
-			}
-			checkGone(t, root)
-		})
-	}
-	t.Run("killed launcher", func(t *testing.T) {
-		t.Parallel()
-		root := build(t)
-		cmd := start(t, root, &bytes.Buffer{})
-		cmd.Process.Kill()
-		var exit *exec.ExitError
-		if err := cmd.Wait(); !errors.As(err, &exit) {
-			t.Errorf("Wait: %v", err)
-		}
-		checkGone(t, root)
-	})
 }
 
 func TestHelp(t *testing.T) {

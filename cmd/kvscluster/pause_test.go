@@ -73,7 +73,7 @@ func paused(t *testing.T, root, program string, after time.Duration) (run metric
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
 	waitFor(t, filepath.Join(out, "latest", "kvsclient-node1.log"), "phase warmup")
-	pid := pidOf(t, filepath.Join(root, "bin", program))
+	pid := processes(root, program)[0]
 	time.Sleep(warmUp + after)
 	begin = time.Now()
 	syscall.Kill(pid, syscall.SIGSTOP)

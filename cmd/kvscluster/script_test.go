@@ -2,20 +2,25 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"kvlab/internal/labtest"
+	"kvlab/internal/redistest"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 )
 
 // TestScripts runs the command lines of testdata/script: each over real programs of its own,
 // none of which runs when the script has ended. Their commands are testscript's, and those
-// below. The condition ci holds with KVLAB_CI=1.
+// below. The conditions ci and long hold with KVLAB_CI=1 and KVLAB_LONG=1.
 func TestScripts(t *testing.T) {
 	if out, err := compile(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -29,6 +34,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", os.Getenv("HOME")) // for Go's caches
 			here, err := os.Getwd()
 			env.Setenv("ROOT", here)
+			for i := range 3 {
+				env.Setenv(fmt.Sprint("PORT", i), strconv.Itoa(redistest.Free(t)))
+			}
 			env.Defer(func() {
 				if left := running(bin); len(left) > 0 {
 					env.T().Fatal("processes are left: ", left)
@@ -36,9 +44,9 @@ func TestScripts(t *testing.T) {
 			})
 			return errors.Join(err, link(bin), os.WriteFile(filepath.Join(env.WorkDir, "server.go"), []byte(labtest.Source), 0o600))
 		},
-		Condition: func(name string) (bool, error) { return os.Getenv("KVLAB_CI") == "1", nil },
+		Condition: func(name string) (bool, error) { return os.Getenv("KVLAB_"+strings.ToUpper(name)) == "1", nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"measure": measured, "refuse": refuse,
+			"measure": measured, "refuse": refuse, "signal": signaled,
 			"waitfor": func(ts *testscript.TestScript, _ bool, args []string) {
 				if !comes(ts.MkAbs(args[0]), args[1]) {
 					ts.Fatalf("%s has no %q", args[0], args[1])
@@ -70,5 +78,16 @@ func refuse(ts *testscript.TestScript, _ bool, args []string) {
 	said := ts.ReadFile("stderr")
 	if _, made := os.Stat(ts.MkAbs("logs")); made == nil || !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, want) {
 		ts.Fatalf("%q: %v, want one line with %q:\n%s", words, err, want, said)
+	}
+}
+
+// signaled sends a signal to the processes that run a program of the script.
+func signaled(ts *testscript.TestScript, _ bool, args []string) {
+	number, pids := unix.SignalNum("SIG"+args[0]), processes(ts.MkAbs("."), args[1])
+	if number == 0 || len(pids) == 0 {
+		ts.Fatalf("nobody runs %s, or %s is no signal", args[1], args[0])
+	}
+	for _, pid := range pids {
+		ts.Check(syscall.Kill(pid, number))
 	}
 }

@@ -49,9 +49,9 @@ var elsewhere = []struct{ words, by string }{
 	{"--trials 6 --client-args", "the run that is named main"},
 	{"--rate 50k", "the run with --rate 30%"},
 	{"--slo", "TestSearchSLO of kvs/cluster: a search takes long"},
-	{"--study mine", "TestQuickStudy of cmd/kvscluster"},
-	{"--study seed-batch", "TestQuickStudy of cmd/kvscluster"},
-	{"grade kvs/experiment", "TestClassEvening of cmd/kvscluster, with KVLAB_LONG=1"},
+	{"--study mine", "TestScripts of cmd/kvscluster"},
+	{"--study seed-batch", "TestScripts of cmd/kvscluster"},
+	{"grade kvs/experiment", "TestClassEvening of cmd/kvscluster"},
 	{"--model pool", "TestFaults of internal/faults, with every model"},
 }
 
