@@ -46,6 +46,12 @@ func (c Counts) Ops() uint64 {
 	return c.Gets + c.Puts + c.ReadModifyWrites + c.Inserts + c.Deletes + c.Scans
 }
 
+// Values returns the operations that store a value.
+func (c Counts) Values() uint64 { return c.Puts + c.ReadModifyWrites + c.Inserts }
+
+// Writes returns the operations that leave the store otherwise than before.
+func (c Counts) Writes() uint64 { return c.Values() + c.Deletes }
+
 // PerCall returns the mean number of operations of a call; 0 without one.
 func (c Counts) PerCall() float64 { return float64(c.Ops()) / float64(max(c.Calls, 1)) }
 

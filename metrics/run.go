@@ -98,6 +98,22 @@ type RunNode struct {
 	PeakBytes uint64 `json:"peak_bytes,omitempty"`
 }
 
+// Foreign reports whether the node is the host of a foreign store.
+func (n RunNode) Foreign() bool {
+	return n.Role == Server && n.Config != nil && n.Config.Capabilities != nil && n.Config.Capabilities.Driver != ""
+}
+
+// Unseen returns why a foreign store's process is not sampled; "" if it is.
+func (n RunNode) Unseen() string {
+	if !n.Foreign() {
+		return ""
+	}
+	return n.Config.Capabilities.Unseen
+}
+
+// Elsewhere reports whether a foreign store runs on another machine than its host.
+func (n RunNode) Elsewhere() bool { return n.Foreign() && n.Config.Capabilities.Elsewhere }
+
 // Heard is what the launcher heard of a node's seconds in the window, and of a client's
 // phases.
 type Heard struct {

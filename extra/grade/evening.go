@@ -8,6 +8,8 @@ import (
 
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
+	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -128,7 +130,7 @@ func otherWork(t metrics.Trial) float64 {
 	case slices.ContainsFunc(t.Run.Nodes, func(n metrics.RunNode) bool { return n.Summary == nil }):
 		return 0
 	}
-	percent, _ := verdict.OtherWork(*t.Run)
+	percent, _ := bottleneck.OtherWork(*t.Run)
 	return percent
 }
 
@@ -225,9 +227,9 @@ func (e *evening) fault(t metrics.Trial) metrics.Verdict {
 	if !t.Verdict.Valid || t.Run == nil { // without a run only trials.json was read
 		return t.Verdict
 	}
-	for _, r := range verdict.AnswerOf(*t.Run).Caveats {
+	for _, r := range answer.Of(*t.Run).Caveats {
 		// The class's own work may repeat keys.
-		if !slices.Contains(class.Allow, r.Name) && !verdict.OfMachine(*t.Run, r) && r.Name != verdict.FewRecords {
+		if !slices.Contains(class.Allow, r.Name) && !answer.OfMachine(*t.Run, r) && r.Name != answer.FewRecords {
 			return metrics.Verdict{Check: verdict.Weakened, Reason: fmt.Sprintf("the caveat %s, which the class does not allow: %s", r.Name, r.Text)}
 		}
 	}

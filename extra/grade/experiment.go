@@ -8,6 +8,7 @@ import (
 
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -98,9 +99,9 @@ func (e Experiment) verdict(done []metrics.Trial) metrics.Verdict {
 func (e Experiment) one() bool { return len(e.Plan.Class.Looks) == 1 }
 
 // Answer is the answer of a class.
-func (e Experiment) Answer(done []metrics.Trial) verdict.Answer {
+func (e Experiment) Answer(done []metrics.Trial) answer.Answer {
 	if v := e.verdict(done); !v.Valid {
-		a := verdict.AnswerOf(metrics.Run{Result: metrics.Result{Verdict: v}})
+		a := answer.Of(metrics.Run{Result: metrics.Result{Verdict: v}})
 		if v.Check != "" {
 			a.Next = verdict.Advice(v)
 		}
@@ -115,7 +116,7 @@ func (e Experiment) Answer(done []metrics.Trial) verdict.Answer {
 			ranked++
 		}
 	}
-	a := verdict.Answer{Good: true, Verdict: "VALID"}
+	a := answer.Answer{Good: true, Verdict: "VALID"}
 	a.Headline = fmt.Sprintf("%s ranked, %d INVALID", format.Plural(ranked, "store"), invalid)
 	a.Basis = fmt.Sprintf("%s, %s: %s", format.Plural(s.Rounds, "round"), format.Plural(len(done), "trial"), s.Ended)
 	if len(s.Dropped) > 0 {

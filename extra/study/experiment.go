@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kvlab/kvs/experiment"
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -101,7 +101,7 @@ func (e Experiment) Conclude(done []metrics.Trial, err error) experiment.Conclus
 	results := Decide(e.Plan, done)
 	end.Brief = table(results)
 	end.Full += end.Brief
-	if end.Answer = verdict.AnswerOfClaims(e.Plan, done, results); end.Answer.Good {
+	if end.Answer = answer.OfClaims(e.Plan, done, results); end.Answer.Good {
 		end.Answer.Next = "read " + filepath.Join(e.Dir, "study.md") + " for the figures of each claim"
 	}
 	return end

@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -83,7 +84,7 @@ func (known ceilings) reach(ctx context.Context, kind experiment.Overlay, at con
 // over sets a ceiling beside the result of a run. A ceiling below the result is measured
 // once more, in a longer window; the higher of both counts.
 func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.Run, at configuration, setup trial.Setup) *metrics.Ceiling {
-	full := verdict.LinkIsFull(run.Bottleneck)
+	full := bottleneck.LinkIsFull(run.Bottleneck)
 	if over := c.Over(run.OpsPerS, full); !over.NotUsable {
 		return over
 	}

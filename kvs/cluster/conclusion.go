@@ -11,7 +11,7 @@ import (
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/cluster/trial"
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots"
@@ -45,16 +45,16 @@ func (l *Launcher) conclude(cfg Config, dir trial.Folder, run metrics.Run, ended
 		text += fmt.Sprintf("%s\n\n", cfg.Grade.GradeRun(run))
 	}
 	checks, failed := l.check(cfg, dir, run.Verdict)
-	answer, own := verdict.AnswerOf(run), "store-"+run.Verdict.Node+".log"
+	a, own := answer.Of(run), "store-"+run.Verdict.Node+".log"
 	if _, err := os.Stat(dir.Path(own)); err == nil { // a foreign store has a log of its own
-		answer.Next = strings.Replace(answer.Next, "kvsserver-"+run.Verdict.Node+".log", own, 1)
+		a.Next = strings.Replace(a.Next, "kvsserver-"+run.Verdict.Node+".log", own, 1)
 	}
-	return cmp.Or(finish(l.Stdout, text+checks, answer, dir, run.Verdict, ended), failed)
+	return cmp.Or(finish(l.Stdout, text+checks, a, dir, run.Verdict, ended), failed)
 }
 
 // finish prints a result, its answer and its verdict, and returns the error behind the
 // exit status.
-func finish(w io.Writer, result string, a verdict.Answer, dir trial.Folder, verdict metrics.Verdict, ended error) error {
+func finish(w io.Writer, result string, a answer.Answer, dir trial.Folder, verdict metrics.Verdict, ended error) error {
 	fmt.Fprint(w, result)
 	printAnswer(w, a, dir)
 	fmt.Fprintf(w, "verdict %s\n", verdict)
@@ -152,7 +152,7 @@ func soakText(run metrics.Run) string {
 // printAnswer prints a result in some eight lines of 80 characters: what it is, what was
 // checked, what limits and what weakens it, where the rest is, and what to do next. One that is
 // not good has at most mostLines with the verdict, which has the whole of a longer reason.
-func printAnswer(w io.Writer, a verdict.Answer, dir trial.Folder) {
+func printAnswer(w io.Writer, a answer.Answer, dir trial.Folder) {
 	p := painterOf(w)
 	var rest strings.Builder
 	line := func(name, colour, text string) {

@@ -78,8 +78,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// answer has the launcher take words, without a process of its own, and returns what it says.
-func answer(ts *testscript.TestScript, words []string) (said string, err error) {
+// take has the launcher take words, without a process of its own, and returns what it says.
+func take(ts *testscript.TestScript, words []string) (said string, err error) {
 	var out strings.Builder
 	l := fakeLauncher(ts.MkAbs("."), &out, &out)
 	l.Slurm = nodes.Slurm{Job: ts.Getenv("SLURM_JOB_ID"), NodeList: ts.Getenv("SLURM_JOB_NODELIST"), Scontrol: scontrol}
@@ -96,7 +96,7 @@ func answer(ts *testscript.TestScript, words []string) (said string, err error) 
 // has the last argument in it, before it makes a folder.
 func refuse(ts *testscript.TestScript, _ bool, args []string) {
 	words, want := args[:len(args)-1], args[len(args)-1]
-	_, err := answer(ts, words)
+	_, err := take(ts, words)
 	if ExitStatus(err) != exitUsage || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		ts.Fatalf("%q: status %d, %v; want one line with %q", words, ExitStatus(err), err, want)
 	}
@@ -106,7 +106,7 @@ func refuse(ts *testscript.TestScript, _ bool, args []string) {
 // nothing.
 func planned(ts *testscript.TestScript, _ bool, args []string) {
 	words, want := args[:len(args)-1], args[len(args)-1]
-	said, err := answer(ts, append([]string{"--dry-run"}, words...))
+	said, err := take(ts, append([]string{"--dry-run"}, words...))
 	if err != nil && !errors.Is(err, flag.ErrHelp) || !strings.Contains(said, want) {
 		ts.Fatalf("%q: %v, want %q in\n%s", words, err, want, said)
 	}

@@ -14,7 +14,7 @@ import (
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/target"
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -280,7 +280,7 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 		}
 	}
 	if end.Answer.Verdict == "" && !end.Verdict.Valid {
-		end.Answer = verdict.AnswerOf(metrics.Run{Result: metrics.Result{Verdict: end.Verdict}})
+		end.Answer = answer.Of(metrics.Run{Result: metrics.Result{Verdict: end.Verdict}})
 	}
 	text := end.Brief
 	if s.cfg.Verbose || err != nil {

@@ -21,6 +21,7 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/target"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/metrics"
 )
 
@@ -71,7 +72,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 		controller.Explain(j.stderr, err, j.cfg.Verbose)
 	}
 	if run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling {
-		run.Bottleneck = verdict.FindBottleneck(run)
+		run.Bottleneck = bottleneck.Find(run)
 	}
 	if run.Verdict.Valid && ceiling != nil {
 		run.Ceiling = l.ceilings.over(ctx, ceiling, run, j.configuration, controller.Setup)

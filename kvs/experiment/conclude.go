@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -25,7 +25,7 @@ func (s Sweep) Conclude(done []metrics.Trial, err error) Conclusion {
 	if brief != "" {
 		brief += "\n"
 	}
-	return Conclusion{Brief: brief, Full: s.table(points, true) + s.notes(points) + "\n", Verdict: s.verdict(done), Answer: verdict.AnswerOfTrials(s.Plan, done), Drawn: len(done) > 0}
+	return Conclusion{Brief: brief, Full: s.table(points, true) + s.notes(points) + "\n", Verdict: s.verdict(done), Answer: answer.OfTrials(s.Plan, done), Drawn: len(done) > 0}
 }
 
 // table returns the labs' total line, "" of a point that failed; of several points a line
@@ -56,7 +56,7 @@ func (s Sweep) table(points []metrics.Point, more bool) string {
 			ceiling = fmt.Sprintf("%.2fx", h)
 		}
 		rows = append(rows, []string{format.Label(metrics.PointName(s.Plan.Knobs, point.Values), 24),
-			fmt.Sprintf("%d/%d", len(point.Valid), point.Trials()), median, interval, cmp.Or(verdict.LimitOf(point), "-"), width, ceiling})
+			fmt.Sprintf("%d/%d", len(point.Valid), point.Trials()), median, interval, cmp.Or(answer.Limit(point), "-"), width, ceiling})
 	}
 	for i := range rows {
 		rows[i] = rows[i][:columns]

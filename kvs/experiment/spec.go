@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 )
 
@@ -91,7 +91,7 @@ type Conclusion struct {
 	Brief   string          // the result for people; may be empty
 	Full    string          // the same with every figure, for -v
 	Verdict metrics.Verdict // zero if an error ended the experiment, unless a trial is to blame
-	Answer  verdict.Answer  // zero if Brief is the answer, or if there is none
+	Answer  answer.Answer   // zero if Brief is the answer, or if there is none
 	Drawn   bool            // the folder has figures and a report
 }
 

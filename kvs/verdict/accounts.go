@@ -94,7 +94,7 @@ func (run *judged) serverLacks(node metrics.RunNode) string {
 	if node.Config == nil || node.Config.Capabilities == nil || len(node.Config.Classes.Of) == 0 {
 		return "its flags and capabilities"
 	}
-	if foreign(node) {
+	if node.Foreign() {
 		return "" // checkExecuted asks for its counts
 	}
 	sampled := run.Restart == nil && run.expected.cells != nil

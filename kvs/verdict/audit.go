@@ -110,7 +110,7 @@ func (a *auditor) judgeWritten(run metrics.Run, ranks []uint64) {
 		}
 	}
 	written := count{observed: uint64(a.found.Written)}
-	writes, drawing := float64(writes(done)-done.Inserts), 1-a.plan.Share(workload.Insert)
+	writes, drawing := float64(done.Writes()-done.Inserts), 1-a.plan.Share(workload.Insert)
 	for _, rank := range ranks {
 		written.add(1, -math.Expm1(writes*math.Log1p(-a.plan.Mass(rank)/drawing)))
 	}

@@ -34,13 +34,13 @@ func checkBytes(run *judged) finding {
 		least := func(values func(metrics.Counts) uint64) uint64 {
 			return each.bytes(values(load)) + drawn.bytes(values(later)) + each.least*values(audit)
 		}
-		sent, received := least(values)+headsOf(s.Total), least(reads)
+		sent, received := least(metrics.Counts.Values)+headsOf(s.Total), least(reads)
 		if run.Workload.SavesBytes() {
 			received = resultsOf(s.Total, run.Workload.Caches())
 		}
 		evidence = append(evidence, fmt.Sprintf("%s sent %d bytes, %d at least, and received %d, %d at least", node.Name, s.Bytes.Sent, sent, s.Bytes.Received, received))
 		if s.Bytes.Sent < sent {
-			return failed(node.Name, "%d bytes were sent with %d operations, which with %d values of %s bytes have %d", s.Bytes.Sent, s.Total.Ops(), values(s.Total), &law, sent)
+			return failed(node.Name, "%d bytes were sent with %d operations, which with %d values of %s bytes have %d", s.Bytes.Sent, s.Total.Ops(), s.Total.Values(), &law, sent)
 		}
 		switch {
 		case s.Bytes.Received >= received:
@@ -91,7 +91,7 @@ func resultsOf(c metrics.Counts, caches bool) uint64 {
 	if !caches {
 		return c.Ops()
 	}
-	return c.Ops() + writes(c) + 8*c.Calls
+	return c.Ops() + c.Writes() + 8*c.Calls
 }
 
 // keptOfValue is how much of a value a server's sample keeps at most.
@@ -115,7 +115,7 @@ func checkBatches(run *judged) finding {
 	for i := range servers {
 		share := 1.0
 		if servers > 1 {
-			share = sum(run.expected.cells[i])
+			share = stats.Total(run.expected.cells[i])
 			share += (1 - share) * run.expected.kinds[workload.Scan]
 		}
 		none := math.Pow(1-share, ops)
@@ -140,7 +140,7 @@ func checkBatches(run *judged) finding {
 		}
 		if math.Abs(float64(sums.Calls)-n*mean) > rareDeviations*math.Sqrt(n*variance)+callsShare*n*slope || float64(drawn) != n*ops {
 			return failed(node.Name, "%d rounds had %d calls of %.1f operations, -batch %d makes %.0f of %.1f",
-				sums.Rounds, sums.Calls, portion(float64(drawn), float64(sums.Calls)), batch, n*mean, ops/mean)
+				sums.Rounds, sums.Calls, stats.Portion(float64(drawn), float64(sums.Calls)), batch, n*mean, ops/mean)
 		}
 	}
 	return passed("%d rounds had %d calls", rounds, calls)
@@ -163,7 +163,7 @@ func checkCarried(run *judged) finding {
 			return failed(node.Name, "the client does not say which network interface carried its calls")
 		}
 		missed := float64(sums.MostOps)/float64(max(1, s.InWindow.Ops())) +
-			portion(secondsApart(h.Start, s.WindowStart)+s.Latency[metrics.CallLatency].Max/1e6, s.WindowLengthS)
+			stats.Portion(secondsApart(h.Start, s.WindowStart)+s.Latency[metrics.CallLatency].Max/1e6, s.WindowLengthS)
 		for _, way := range []struct {
 			what    string
 			payload uint64

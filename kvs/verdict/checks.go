@@ -181,13 +181,6 @@ var ofStore = []string{"replies", "server-counts", "store-counts", "load", "miss
 // would show nothing else.
 func OfStore(v metrics.Verdict) bool { return slices.Contains(ofStore, v.Check) }
 
-// OfMachine reports whether a caveat is of the machine that measured: other work there,
-// the drift of a rate, and what the preflight found.
-func OfMachine(run metrics.Run, r Caveat) bool {
-	return slices.Contains([]string{Crowded, Drifted, "DRIFT"}, r.Name) ||
-		run.Preflight != nil && slices.ContainsFunc(run.Preflight.Findings, func(f metrics.Finding) bool { return f.Fact == r.Name })
-}
-
 // Advice says what to do about an INVALID verdict.
 func Advice(v metrics.Verdict) string {
 	all := slices.Concat(checks, faults)

@@ -179,7 +179,7 @@ func TestBalancedOfHashedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for server, cells := range e.cells {
-		if got := sum(cells); math.Abs(got-0.25) > 1e-3 {
+		if got := stats.Total(cells); math.Abs(got-0.25) > 1e-3 {
 			t.Errorf("server %d has %v of the operations, want a quarter", server, got)
 		}
 	}

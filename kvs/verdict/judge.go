@@ -1,5 +1,5 @@
-// Package verdict decides whether a run's result is valid and what limits it, by
-// pure functions of a metrics.Run.
+// Package verdict decides whether a run's result is valid, by pure functions of a
+// metrics.Run.
 package verdict
 
 import (
@@ -9,6 +9,7 @@ import (
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // Total sums the summaries of run: the common window, the result and the counts of
@@ -151,7 +152,7 @@ func checkWindow(run *judged) finding {
 // checkStrangers: no third-party client wrote to a store. Their reads are only counted.
 func checkStrangers(run *judged) finding {
 	for _, node := range run.Servers() {
-		if s := node.Summary.Strangers; s != nil && writes(*s) > 0 {
+		if s := node.Summary.Strangers; s != nil && s.Writes() > 0 {
 			return failed(node.Name, "third-party clients wrote at the server's RESP gateway (-resp): %s", s.KindText())
 		}
 	}
@@ -161,7 +162,7 @@ func checkStrangers(run *judged) finding {
 // checkTotals: a node's counts by peer add up to its total.
 func checkTotals(run *judged) finding {
 	for _, node := range run.Nodes {
-		if foreign(node) {
+		if node.Foreign() {
 			continue
 		}
 		var total metrics.Counts
@@ -214,7 +215,7 @@ func miscount(verified, applied metrics.Counts) string {
 		return "the client took results for others"
 	case verified.Ops() == applied.Ops():
 		return "the client sent some as another kind (reads as writes?)"
-	case writes(verified) > writes(applied):
+	case verified.Writes() > applied.Writes():
 		return "the client counted some before they were done (when sent, or dropped on the way)"
 	case byChanceReads(verified, verified.Ops()-applied.Ops()):
 		return "the client counted some before they were done (when sent, or dropped on the way, or answered by a cache)"
@@ -222,16 +223,10 @@ func miscount(verified, applied metrics.Counts) string {
 	return "a cache answered some before the server did, as no write is missing"
 }
 
-// writes returns the operations that leave the store otherwise than before.
-func writes(c metrics.Counts) uint64 { return values(c) + c.Deletes }
-
-// values returns the operations that store a value.
-func values(c metrics.Counts) uint64 { return c.Puts + c.ReadModifyWrites + c.Inserts }
-
 // byChanceReads reports whether all missing operations may be reads if operations of
 // any kind are lost alike: with a probability above 10^-9.
 func byChanceReads(all metrics.Counts, missing uint64) bool {
-	reads := 1 - portion(writes(all), all.Ops())
+	reads := 1 - stats.Portion(all.Writes(), all.Ops())
 	return float64(missing)*math.Log(reads) > math.Log(1e-9)
 }
 

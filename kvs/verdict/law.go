@@ -7,6 +7,7 @@ import (
 
 	"kvlab/kvs/route"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 	"kvlab/workload"
 )
 
@@ -127,7 +128,7 @@ func countedKeys(run *judged, sample keySample) (servers []countedServer, observ
 		for number, n := range counts {
 			observed[number] += n
 		}
-		s := countedServer{keys, float64(keys.Of), sum(run.expected.cells[i]), sum(run.expected.hot.inserts.cells[i])}
+		s := countedServer{keys, float64(keys.Of), stats.Total(run.expected.cells[i]), stats.Total(run.expected.hot.inserts.cells[i])}
 		if !sample.inserts {
 			s.share, s.inserts = s.share-s.inserts, 0
 		}
@@ -215,7 +216,7 @@ func checkSuccessors(run *judged) finding {
 		if seen == nil || seen.Pairs == 0 {
 			continue
 		}
-		share := sum(e.cells[i]) - sum(e.hot.inserts.cells[i])
+		share := stats.Total(e.cells[i]) - stats.Total(e.hot.inserts.cells[i])
 		equal.add(float64(seen.Pairs), min(1, e.squares[i]/(share*share)))
 		equal.observed += seen.EqualPairs
 		pairs += seen.Pairs

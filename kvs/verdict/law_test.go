@@ -11,6 +11,7 @@ import (
 
 	"kvlab/kvs/route"
 	"kvlab/metrics"
+	"kvlab/metrics/stats"
 	"kvlab/workload"
 	"kvlab/workload/size"
 )
@@ -109,7 +110,7 @@ func TestRankBins(t *testing.T) {
 		share[at] += plan.Mass(uint64(rank))
 	}
 	for i, node := range run.Nodes {
-		sampled[i] = float64(sum(node.Summary.Seen.Groups))
+		sampled[i] = float64(stats.Total(node.Summary.Seen.Groups))
 	}
 	for _, b := range bins {
 		ops, keys := 0.0, 0.0

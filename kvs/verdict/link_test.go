@@ -47,47 +47,7 @@ func TestDriftIsACaveat(t *testing.T) {
 	run := witnessed()
 	drift, _ := stats.CheckDrift([]float64{100, 97, 60, 20, 21})
 	run.Drift = &drift
-	found := checkDrift(run)
-	found.ID = "drift"
-	run.Checks = []metrics.CheckResult{metrics.CheckResult(found)}
-	var words []string
-	for _, r := range caveatsOf(run.Run) {
-		words = append(words, r.String())
-	}
-	text := strings.Join(words, "; ")
-	for _, want := range []string{"the rate drifted by -79 % from the first half of the window to the second: ", "(DRIFT)"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the caveats lack %q: %s", want, text)
-		}
-	}
-}
-
-// Clients that count over 2 % more than the servers in all trials are named, and so are
-// windows of different lengths and an interval that --until did not reach.
-func TestWindowsOfTrials(t *testing.T) {
-	plan, done := ratedTrials(5e6, 6e6, 7e6)
-	plan.Until = 0.02
-	for i := range done {
-		run := witnessed().Run
-		Total(&run)
-		run.Verdict = metrics.Verdict{Valid: true}
-		run.Ops = 10_400 // the servers applied 9,959 to 10,011
-		run.Window = &metrics.WindowLength{AskedS: 5, NeedsS: 5, UsedS: float64(5 + i)}
-		done[i].Run = &run
-	}
-	text := ""
-	for _, r := range AnswerOfTrials(plan, done).Caveats {
-		text += r.String() + "\n"
-	}
-	for _, want := range []string{"in all trials the clients counted +", "(LEAN)", "windows are 5 to 7 s long", "(WINDOWS)", "--until 2% is not reached: ", "(UNTIL)"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the caveats lack %q:\n%s", want, text)
-		}
-	}
-	done[1].Run.Ops = 10_000
-	for _, r := range AnswerOfTrials(plan, done).Caveats {
-		if r.Name == "LEAN" {
-			t.Errorf("two of three trials lean: %s", r)
-		}
+	if found, want := checkDrift(run), "the rate drifted by -79 % from the first half of the window to the second"; found.Outcome != metrics.CheckDoubted || found.Evidence != want {
+		t.Errorf("%+v, want a doubt: %s", found, want)
 	}
 }

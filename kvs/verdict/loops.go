@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/metrics"
 )
 
@@ -94,7 +95,7 @@ func checkEnds(run *judged) finding {
 func ownTime(node metrics.RunNode, sums *metrics.Rounds) float64 {
 	p := node.Summary.Saturation
 	switch {
-	case p.OwnCoresPercent < idleCPU && p.ThrottledPercent == 0:
+	case p.OwnCoresPercent < bottleneck.IdleCPU && p.ThrottledPercent == 0:
 		return perCore * p.ProcessCPUPercent / 100
 	case node.Config.MaxProcs > 0 && p.ProcessCPUPercent/100*node.Summary.WindowLengthS < unbroken*float64(sums.Rounds):
 		return float64(node.Config.MaxProcs)

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -87,18 +86,8 @@ func TestRestart(t *testing.T) {
 		if got := run.made(counting).String(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
-		if test.name == "good" && (run.Counting != metrics.CountsBounded || !strings.Contains(run.Durability, "killed") || !strings.Contains(countsOf(run.Run), "bounded")) {
+		if test.name == "good" && (run.Counting != metrics.CountsBounded || !strings.Contains(run.Durability, "killed")) {
 			t.Errorf("counts %s, durability %q", run.Counting, run.Durability)
-		}
-		if test.name == "good" {
-			run.Verdict = metrics.Verdict{Valid: true}
-			a := AnswerOf(run.Run)
-			named := func(name string) bool {
-				return slices.ContainsFunc(a.Caveats, func(r Caveat) bool { return r.Name == name })
-			}
-			if !strings.HasPrefix(a.Restart, "s1 was killed") || !named("RESTARTED") {
-				t.Errorf("%+v", a)
-			}
 		}
 	}
 }

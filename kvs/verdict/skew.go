@@ -22,10 +22,10 @@ func skewOf(run *judged) *metrics.Skew {
 	if e.cells != nil {
 		counts := countsByServer(run, len(e.cells))
 		for i, node := range servers {
-			share := metrics.Share{Theory: sum(e.cells[i]), Observed: portion(counts[i], sum(counts))}
+			share := metrics.Share{Theory: stats.Total(e.cells[i]), Observed: stats.Portion(counts[i], stats.Total(counts))}
 			s.Servers = append(s.Servers, metrics.ServerShare{Server: node.Name, Share: share})
 			if seen := node.Summary.Seen; seen != nil {
-				s.SampledOps += sum(seen.Groups)
+				s.SampledOps += stats.Total(seen.Groups)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func skewOf(run *judged) *metrics.Skew {
 	inWindow := run.InWindow()
 	s.HitRate = 1
 	if reads := inWindow.Hits + inWindow.Misses; reads > 0 {
-		s.HitRate = portion(inWindow.Hits, reads)
+		s.HitRate = stats.Portion(inWindow.Hits, reads)
 	}
 	return &s
 }
@@ -58,7 +58,7 @@ func (h topRecord) observed(seen *metrics.Seen, server float64) float64 {
 			inCell = c.Ops
 		}
 	}
-	return max(0, portion(inCell, sum(seen.Groups))*server-(h.cellShare-h.share))
+	return max(0, stats.Portion(inCell, stats.Total(seen.Groups))*server-(h.cellShare-h.share))
 }
 
 // furthestOff returns the largest accepted distance of a kind's count, of n operations,
@@ -91,7 +91,7 @@ func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
 	}
 	kinds := done.ByKind()
 	for k, n := range kinds[:metrics.OpKinds] {
-		share := metrics.Share{Theory: run.expected.kinds[k], Observed: portion(n, done.Ops())}
+		share := metrics.Share{Theory: run.expected.kinds[k], Observed: stats.Portion(n, done.Ops())}
 		if done.Shows(k) || share.Theory > 0 {
 			shares = append(shares, metrics.KindShare{Kind: metrics.KindNames[k] + "s", Share: share})
 		}
@@ -125,7 +125,7 @@ func checkKeys(run *judged) finding {
 	groups, of := make([]uint64, n), make([]float64, n)
 	var routed, skewed, together stats.Fit
 	for i, node := range run.Servers() {
-		shares[i] = sum(e.cells[i])
+		shares[i] = stats.Total(e.cells[i])
 		floats.Add(of, e.cells[i])
 		if seen := node.Summary.Seen; seen != nil && len(seen.Groups) == n {
 			skewed.Add(seen.Groups, e.cells[i], e.variance)
@@ -163,12 +163,12 @@ func countsByServer(run *judged, servers int) []uint64 {
 
 // percent formats a count's share of all counts.
 func percent(counts []uint64, at int) string {
-	return fmt.Sprintf("%.2f %%", 100*portion(counts[at], sum(counts)))
+	return fmt.Sprintf("%.2f %%", 100*stats.Portion(counts[at], stats.Total(counts)))
 }
 
 // furthest returns the cell whose count is furthest from its share.
 func furthest(counts []uint64, shares []float64) int {
-	n := float64(sum(counts))
+	n := float64(stats.Total(counts))
 	at, most := 0, -1.0
 	for i, c := range counts {
 		if off := math.Abs(float64(c) - n*shares[i]); off > most {

@@ -152,29 +152,3 @@ func TestSoakOfAStore(t *testing.T) {
 		}
 	}
 }
-
-// Memory of a store that grows by more than its calls, its inserts and a collector explain is
-// named with both figures.
-func TestMemoryGrowth(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		most    uint64
-		inserts uint64
-		want    string
-	}{
-		{"sixfold", 300e6, 0, "the store's memory on node0 grew from 50 MB to 300 MB in the window"},
-		{"a heap between two collections", 100e6, 0, ""},
-		{"a third of the operations insert", 300e6, 5e5, ""},
-	} {
-		run := strained()
-		hosted(run, "", false)
-		run.Nodes[0].Summary.Saturation.OpeningRSSBytes, run.Nodes[0].Summary.Saturation.ProcessRSSBytes = 50e6, test.most
-		for i := range run.Clients() {
-			s := run.Nodes[2+i].Summary
-			s.InWindow.Inserts, s.BytesInWindow = test.inserts, metrics.Bytes{Sent: 1e8, Received: 1e8}
-		}
-		if got := strings.Join(memoryGrowth(*run), "; "); got != test.want {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
-	}
-}

@@ -11,22 +11,6 @@ import (
 	"kvlab/metrics/format"
 )
 
-// foreign reports whether the node is the host of a foreign store.
-func foreign(node metrics.RunNode) bool {
-	return node.Role == metrics.Server && node.Config != nil && node.Config.Capabilities != nil && node.Config.Capabilities.Driver != ""
-}
-
-// unseen returns why a foreign store's process is not sampled; "" if it is.
-func unseen(node metrics.RunNode) string {
-	if !foreign(node) {
-		return ""
-	}
-	return node.Config.Capabilities.Unseen
-}
-
-// elsewhere reports whether a foreign store runs on another machine than its host.
-func elsewhere(node metrics.RunNode) bool { return foreign(node) && node.Config.Capabilities.Elsewhere }
-
 // totalStore fills in what a result says of its store, how strongly the counts of both
 // sides are compared, and how many reads third-party clients made.
 func totalStore(run *metrics.Run) {
@@ -42,7 +26,7 @@ func totalStore(run *metrics.Run) {
 		if c := node.Config; c != nil && c.Capabilities != nil && c.Capabilities.Durability != "" {
 			run.Durability = "engine " + c.Flags.Engine() + ", " + c.Capabilities.Durability
 		}
-		if !foreign(node) {
+		if !node.Foreign() {
 			continue
 		}
 		can := node.Config.Capabilities
@@ -115,7 +99,7 @@ func StoreCounts(run metrics.Run, server int) []StoreCount {
 	}
 	executed, verified := s.Store.Executed(), verifiedBy(run, server)
 	return []StoreCount{
-		{"writes", values(verified), values(executed)},
+		{"writes", verified.Values(), executed.Values()},
 		{"deletes", verified.Deletes, executed.Deletes},
 		{readKinds, readsOf(s.Store, verified), executed.Gets},
 	}
@@ -141,7 +125,7 @@ func checkExecuted(run *judged) finding {
 			return f
 		}
 		if others, _ := w.Strangers(); len(others) > 0 {
-			return failed(node.Name, "the store executed %s, which no client of the run sends: a third-party client's%s", commands(others), peersOf(w))
+			return failed(node.Name, "the store executed %s, which no client of the run sends: a third-party client's%s", format.Named(others), peersOf(w))
 		}
 		for _, c := range StoreCounts(run.Run, i) {
 			switch {
@@ -157,15 +141,6 @@ func checkExecuted(run *judged) finding {
 		all += w.Executed().Ops()
 	}
 	return passed("the store executed %d operations, the clients verified %d", all, run.Total.Ops())
-}
-
-// commands names commands and how many there were, such as "1 FLUSHALL, 3 INCR".
-func commands(counts map[string]uint64) string {
-	var texts []string
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		texts = append(texts, format.Count(float64(counts[name]))+" "+name)
-	}
-	return strings.Join(texts, ", ")
 }
 
 // peersOf names the connections of others, where the store tells them.
@@ -207,7 +182,7 @@ func held(node metrics.RunNode) (keys uint64, known bool) {
 	switch s := node.Summary; {
 	case withoutStore(node):
 		return 0, false
-	case !foreign(node):
+	case !node.Foreign():
 		return s.Seen.Records, true
 	case s.Store == nil || s.Store.Before.Records > 0:
 		return 0, false

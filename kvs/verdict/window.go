@@ -102,7 +102,7 @@ func checkServersWindow(run *judged) finding {
 		bound += underWay(run, sums) + node.Summary.OpsPerS()*node.Summary.Edges.SlotS
 		counted += float64(sums.Spots)
 	}
-	least, most, known := appliedInWindow(run)
+	least, most, known := AppliedInWindow(run.Run)
 	if !known {
 		return inapplicable("the servers mark no counts")
 	}
@@ -112,9 +112,9 @@ func checkServersWindow(run *judged) finding {
 	return passed("the servers applied %.0f to %.0f operations in the window, the clients counted %.0f", least, most, counted)
 }
 
-// appliedInWindow returns bounds of the operations that the servers applied in the clients'
+// AppliedInWindow returns bounds of the operations that the servers applied in the clients'
 // common window; false if they do not mark their counts.
-func appliedInWindow(run *judged) (least, most float64, known bool) {
+func AppliedInWindow(run metrics.Run) (least, most float64, known bool) {
 	opens, closes := run.WindowStart, run.WindowStart.Add(time.Duration(run.WindowS*float64(time.Second)))
 	errorS := 0.0
 	for _, node := range run.Clients() {
@@ -138,7 +138,7 @@ func appliedInWindow(run *judged) (least, most float64, known bool) {
 func secondsApart(a, b time.Time) float64 { return math.Abs(a.Sub(b).Seconds()) }
 
 // clockErrorS bounds the error of a node's clock against that of the others.
-func clockErrorS(run *judged, node string) float64 {
+func clockErrorS(run metrics.Run, node string) float64 {
 	bounds, _ := run.Preflight.ClockOffsetBounds(node)
 	return 0.002 + 2*time.Duration(bounds.MostNs-bounds.LeastNs).Seconds()
 }

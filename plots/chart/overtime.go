@@ -10,7 +10,8 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
-	"kvlab/kvs/verdict"
+
+	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/figure"
@@ -71,9 +72,9 @@ func seriesOf(r *folder.Run, of folder.Quantity) []folder.Series {
 func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figure {
 	f := runFigure(r, name, title)
 	_, f.Legend = legendOf(seriesOf(r, panels[0].of))
-	if len(r.OtherWork(verdict.MuchOther)) > 0 {
+	if len(r.OtherWork(bottleneck.MuchOther)) > 0 {
 		f.Legend = append(f.Legend, figure.Group{Name: "shaded", Entries: []figure.Entry{
-			{Name: fmt.Sprintf("other work, %g %% of a machine or more", verdict.MuchOther), Line: figure.Stroke(figure.Busy, 8)},
+			{Name: fmt.Sprintf("other work, %g %% of a machine or more", bottleneck.MuchOther), Line: figure.Stroke(figure.Busy, 8)},
 		}})
 	}
 	if k := r.Restart; k != nil {
@@ -119,7 +120,7 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	p.X.Min, p.X.Max = r.WorkSpan()
 	p.X.Tick.Marker, p.Y.Tick.Marker = figure.Ticks(format.Shortest), figure.Ticks(format.Count)
 	p.Place = func(x float64) string { return format.Tenths(x) + " s" }
-	p.Shade(r.OtherWork(verdict.MuchOther))
+	p.Shade(r.OtherWork(bottleneck.MuchOther))
 	series := seriesOf(r, q.of)
 	styles, _ := legendOf(series)
 	for i, style := range styles {

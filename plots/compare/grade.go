@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -49,7 +49,7 @@ func (s *Scale) GradeRun(run metrics.Run) Grade {
 	if !run.Verdict.Valid {
 		return noGrade("the verdict is %s", run.Verdict)
 	}
-	if err := s.refuse(run, verdict.AnswerOf(run).Caveats); err != nil {
+	if err := s.refuse(run, answer.Of(run).Caveats); err != nil {
 		return noGrade("%v", err)
 	}
 	return s.judge([]float64{run.OpsPerS}, run.Lab)
@@ -67,13 +67,13 @@ func (s *Scale) GradeTrials(sweep metrics.Sweep, trials []metrics.Trial) Grade {
 		return noGrade("%d of %s failed, the first: %s",
 			len(points[0].Failed), format.Plural(len(trials), "trial"), points[0].Failed[0].Verdict)
 	}
-	among := verdict.AnswerOfTrials(sweep, trials).Caveats
+	among := answer.OfTrials(sweep, trials).Caveats
 	for _, trial := range points[0].Valid {
 		run := metrics.Run{}
 		if trial.Run != nil {
 			run = *trial.Run
 		}
-		if err := s.refuse(run, slices.Concat(verdict.AnswerOf(run).Caveats, among)); err != nil {
+		if err := s.refuse(run, slices.Concat(answer.Of(run).Caveats, among)); err != nil {
 			return noGrade("trial %d: %v", trial.Number, err)
 		}
 	}
@@ -86,9 +86,9 @@ func noGrade(format string, args ...any) Grade {
 
 // refuse returns an error if a valid run has not measured the scale's work, or has a
 // caveat that the scale does not allow. A scale without work allows all but QUICK.
-func (s *Scale) refuse(run metrics.Run, caveats []verdict.Caveat) error {
+func (s *Scale) refuse(run metrics.Run, caveats []answer.Caveat) error {
 	for _, r := range caveats {
-		if s.Work.Workload != "" && !slices.Contains(s.Work.Allow, r.Name) || r.Name == verdict.Quick {
+		if s.Work.Workload != "" && !slices.Contains(s.Work.Allow, r.Name) || r.Name == answer.Quick {
 			return fmt.Errorf("the result has a caveat that %s does not allow, %s: %s", s.File, r.Name, r.Text)
 		}
 	}

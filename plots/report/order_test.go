@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"kvlab/internal/foldertest"
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/plots/folder"
@@ -99,8 +99,8 @@ func TestReportHasTheAnswersWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := verdict.AnswerOf(r.Run)
-	words := []string{a.Verdict, a.Headline, a.Basis, a.Latency, a.Bytes, a.Limit, a.Checked, a.Next, verdict.RateOf(r.Run)}
+	a := answer.Of(r.Run)
+	words := []string{a.Verdict, a.Headline, a.Basis, a.Latency, a.Bytes, a.Limit, a.Checked, a.Next, answer.Rate(r.Run)}
 	for _, caveat := range a.Caveats {
 		words = append(words, caveat.String())
 	}

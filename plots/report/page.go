@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -41,15 +41,15 @@ var words = template.FuncMap{
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
-	"rate":    verdict.RateOf, "bytes": verdict.BytesOf, "rates": ratesTable,
-	"share": percent, "interval": intervalWords, "limit": verdict.LimitOf,
+	"rate":    answer.Rate, "bytes": answer.Bytes, "rates": ratesTable,
+	"share": percent, "interval": intervalWords, "limit": answer.Limit,
 	"claimName": chart.ClaimName, "traits": traitsTable, "pairs": pairsText,
 }
 
 // page is a report: the answer with the main figure, and sections with a table of contents.
 type page struct {
 	Kind, ID string // "run" or "sweep", and its name
-	verdict.Answer
+	answer.Answer
 	Lead     []figure.Figure // the main figure; none if nothing was recorded
 	Run      *folder.Run     // the run, or the trial that is shown in full; nil for none
 	Trials   *folder.Sweep   // nil on the page of a run

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/plots/chart"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
@@ -18,7 +18,7 @@ func Report(r *folder.Run) ([]byte, error) {
 	if len(r.Logs) > 0 {
 		over = chart.Figures(r)
 	}
-	p := page{Kind: "run", ID: r.ID, Answer: verdict.AnswerOf(r.Run), Run: r, Lead: named(over, "throughput")}
+	p := page{Kind: "run", ID: r.ID, Answer: answer.Of(r.Run), Run: r, Lead: named(over, "throughput")}
 	p.Sections = slices.Concat(runSections(r, over), setupSections(r, nil, "", rawFile{"run.json", r.Run}))
 	return p.render()
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
@@ -54,11 +54,11 @@ func SweepReport(s *folder.Sweep) ([]byte, error) {
 
 // AnswerOf returns the answer of a sweep. Of a comparison, the headline is the ratio; of a
 // study, the outcomes of its claims.
-func AnswerOf(s *folder.Sweep) verdict.Answer {
+func AnswerOf(s *folder.Sweep) answer.Answer {
 	if s.Study != nil {
-		return verdict.AnswerOfClaims(s.Sweep, s.Trials, s.Claims)
+		return answer.OfClaims(s.Sweep, s.Trials, s.Claims)
 	}
-	a := verdict.AnswerOfTrials(s.Sweep, s.Trials)
+	a := answer.OfTrials(s.Sweep, s.Trials)
 	if len(s.Variants) > 0 && a.Good {
 		if c, err := compare.Variants(s.Dir); err == nil {
 			a.Headline, a.Basis = c.Headline()

@@ -8,6 +8,7 @@ import (
 
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/metrics"
 	"kvlab/metrics/account"
 	"kvlab/plots/folder"
@@ -55,10 +56,10 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 		run.Verdict = pairVerdict(dir, run)
 	}
 	if then.Command != nil && (run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling) {
-		run.Bottleneck = verdict.FindBottleneck(run)
+		run.Bottleneck = bottleneck.Find(run)
 	}
 	if run.Verdict.Valid && then.Ceiling != nil {
-		run.Ceiling = ceilingOf(dir, *then.Ceiling).Over(run.OpsPerS, verdict.LinkIsFull(run.Bottleneck))
+		run.Ceiling = ceilingOf(dir, *then.Ceiling).Over(run.OpsPerS, bottleneck.LinkIsFull(run.Bottleneck))
 	}
 	return run
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots"
@@ -71,8 +71,8 @@ func Files(s *folder.Sweep) (files []report.File, err error) {
 // board is a class's folder as its files show it.
 type board struct {
 	*folder.Sweep
-	Rows   []row            // the entries, those with a rank first
-	Shared []verdict.Caveat // that all entries have, or that are of several together
+	Rows   []row           // the entries, those with a rank first
+	Shared []answer.Caveat // that all entries have, or that are of several together
 	Walls  walls
 }
 
@@ -81,9 +81,9 @@ type row struct {
 	metrics.Standing
 	Of        metrics.Entry
 	Reference bool
-	Grade     float64          // points
-	Graded    bool             // the grade is one to keep
-	Own       []verdict.Caveat // that not all entries have
+	Grade     float64         // points
+	Graded    bool            // the grade is one to keep
+	Own       []answer.Caveat // that not all entries have
 	Scale     scale
 }
 
@@ -151,27 +151,27 @@ func (b *board) reserve() {
 	if len(names) == 0 {
 		return
 	}
-	some := func(r verdict.Caveat) bool { return count[r.Name] > 0 && count[r.Name] < len(names) }
+	some := func(r answer.Caveat) bool { return count[r.Name] > 0 && count[r.Name] < len(names) }
 	b.Shared = slices.DeleteFunc(b.answer(names...).Caveats, some)
 	for i := range b.Rows {
-		b.Rows[i].Own = slices.DeleteFunc(b.Rows[i].Own, func(r verdict.Caveat) bool { return !some(r) })
+		b.Rows[i].Own = slices.DeleteFunc(b.Rows[i].Own, func(r answer.Caveat) bool { return !some(r) })
 	}
 }
 
 // ofMachine reports whether a caveat is of the instructor's machine, which no student
 // can change.
-func ofMachine(r verdict.Caveat) bool {
-	return r.Name == verdict.Crowded || r.Name == metrics.Leftover
+func ofMachine(r answer.Caveat) bool {
+	return r.Name == answer.Crowded || r.Name == metrics.Leftover
 }
 
 // answer returns the answer of the valid trials of entries.
-func (b *board) answer(names ...string) verdict.Answer {
+func (b *board) answer(names ...string) answer.Answer {
 	plan := metrics.Sweep{Knobs: []metrics.Knob{{Name: metrics.EntryKnob, Values: names}}}
 	var trials []metrics.Trial
 	for _, name := range names {
 		trials = append(trials, b.valid(name)...)
 	}
-	return verdict.AnswerOfTrials(plan, trials)
+	return answer.OfTrials(plan, trials)
 }
 
 // valid returns the valid trials of an entry.

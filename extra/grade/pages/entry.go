@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/chart"
@@ -22,8 +23,8 @@ import (
 type entry struct {
 	Board  *board
 	Row    row
-	Answer verdict.Answer // of its valid trials
-	Beside verdict.Answer // of the reference's
+	Answer answer.Answer  // of its valid trials
+	Beside answer.Answer  // of the reference's
 	Failed *metrics.Trial // the first that is not valid; nil for none
 }
 
@@ -105,7 +106,7 @@ func (e entry) Limits() (sentences []string) {
 }
 
 // Caveats are those that a student can do something about.
-func (e entry) Caveats() []verdict.Caveat {
+func (e entry) Caveats() []answer.Caveat {
 	return slices.DeleteFunc(e.Answer.Caveats, ofMachine)
 }
 

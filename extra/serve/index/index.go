@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
@@ -98,7 +98,7 @@ func ofRun(dir string) (Entry, error) {
 		return Entry{}, err
 	}
 	e := Entry{Kind: "run", Started: r.Started, Commit: r.GitCommit, Work: workOf(r)}
-	e.judge(verdict.AnswerOf(r.Run))
+	e.judge(answer.Of(r.Run))
 	if r.Verdict.Valid {
 		e.measure([]metrics.Trial{metrics.TrialOf(metrics.PlannedTrial{}, "", r.Run)})
 	}
@@ -153,7 +153,7 @@ func kindOf(s *folder.Sweep) string {
 }
 
 // judge takes over a verdict, and of a failure the reason.
-func (e *Entry) judge(a verdict.Answer) {
+func (e *Entry) judge(a answer.Answer) {
 	if e.Verdict = a.Verdict; a.Good {
 		e.Verdict = metrics.Verdict{Valid: true}.String()
 	}

@@ -1,4 +1,5 @@
-package verdict
+// Package bottleneck says what limits a run, by pure functions of a metrics.Run.
+package bottleneck
 
 import (
 	"cmp"
@@ -11,9 +12,9 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// FindBottleneck says what limits a run that ended, and on which node, from its record
+// Find says what limits a run that ended, and on which node, from its record
 // alone.
-func FindBottleneck(run metrics.Run) *metrics.Bottleneck {
+func Find(run metrics.Run) *metrics.Bottleneck {
 	machines := machinesOf(run)
 	d := diagnosis{run: run, machines: machines, f: figuresOf(run, machines)}
 	kind, node, why := d.limit()
@@ -64,8 +65,8 @@ const (
 	// and the kernel's work take the rest. Load generators are commonly distrusted
 	// from here on.
 	busyCPU = 90.0
-	// idleCPU is the use below which operations wait for something else.
-	idleCPU = 70.0
+	// IdleCPU is the use below which operations wait for something else.
+	IdleCPU = 70.0
 	// fullLink is of the rate of a link: of 1538 bytes on a wire with an MTU of
 	// 1500 TCP carries 1448, 94 %.
 	fullLink = 90.0
@@ -108,7 +109,7 @@ func (d diagnosis) limit() (kind metrics.BottleneckKind, node, why string) {
 		return d.processors()
 	case f.LostPercent >= muchLost: // TCP waits for segments that did not arrive
 		return metrics.LimitRetransmits, f.LostNode, fmt.Sprintf("%.1f %% of the segments from %s were sent again", f.LostPercent, f.LostNode)
-	case f.InFlight > 0 && (busiest < idleCPU || d.waits()):
+	case f.InFlight > 0 && (busiest < IdleCPU || d.waits()):
 		if d.run.Store != nil {
 			return metrics.LimitLatency, "", d.waiting()
 		}
@@ -271,7 +272,7 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 			if node.Role == metrics.Server {
 				did := node.Summary.InWindow.Ops() + node.Summary.InWindow.ScanParts
 				perServer = append(perServer, did)
-				if !elsewhere(node) {
+				if !node.Elsewhere() {
 					most(busyPercent(node), node.Name, &f.ServerCPUPercent, &f.ServerCPUNode)
 				}
 				most(float64(did), node.Name, &f.HottestServer, &f.HottestNode)
@@ -281,7 +282,7 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 			most(linkPercent(run, node), node.Name, &f.LinkPercent, &f.LinkNode)
 			if p := node.Summary.Saturation; p != nil {
 				most(p.GCPercent, node.Name, &f.GCPercent, &f.GCNode)
-				most(100*portion(p.Retransmits, p.Segments+p.Retransmits), node.Name, &f.LostPercent, &f.LostNode)
+				most(100*stats.Portion(p.Retransmits, p.Segments+p.Retransmits), node.Name, &f.LostPercent, &f.LostNode)
 			}
 		}
 	}
@@ -307,7 +308,7 @@ func times(f *metrics.BottleneckFigures, run metrics.Run) {
 		whole += run.Latency[p.latency].Mean
 	}
 	for _, p := range partsOf(f) {
-		*p.share = portion(run.Latency[p.latency].Mean, whole)
+		*p.share = stats.Portion(run.Latency[p.latency].Mean, whole)
 	}
 }
 
@@ -324,19 +325,4 @@ func partsOf(f *metrics.BottleneckFigures) []part {
 		{metrics.WireLatency, "on the network", &f.WireShare},
 		{metrics.ServerLatency, "in the server", &f.ServerShare},
 	}
-}
-
-// portion returns a part's share of the whole; 0 without a whole.
-func portion[N uint64 | float64](part, whole N) float64 {
-	if whole <= 0 {
-		return 0
-	}
-	return float64(part) / float64(whole)
-}
-
-func sum[N uint64 | float64](numbers []N) (all N) {
-	for _, n := range numbers {
-		all += n
-	}
-	return all
 }

@@ -1,4 +1,4 @@
-package verdict
+package answer
 
 import (
 	"cmp"
@@ -9,16 +9,17 @@ import (
 	"strconv"
 	"strings"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
 
-// AnswerOfTrials returns the answer of the trials of a plan that were made so far. A trial that
+// OfTrials returns the answer of the trials of a plan that were made so far. A trial that
 // failed leaves no result: the others would be a selection. Caveats about a trial come
 // from its Trial.Run, if there is one.
-func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
+func OfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	points := metrics.Summarize(plan, done)
 	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
 	if len(failed) > 0 {
@@ -39,10 +40,10 @@ func AnswerOfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	return a
 }
 
-// AnswerOfClaims returns the answer of a study's trials, which has the outcomes of its claims
+// OfClaims returns the answer of a study's trials, which has the outcomes of its claims
 // in place of the best point.
-func AnswerOfClaims(plan metrics.Sweep, done []metrics.Trial, claims []metrics.ClaimResult) Answer {
-	a := AnswerOfTrials(plan, done)
+func OfClaims(plan metrics.Sweep, done []metrics.Trial, claims []metrics.ClaimResult) Answer {
+	a := OfTrials(plan, done)
 	if a.Basis = metrics.OutcomesOf(claims); a.Good {
 		a.Headline, a.Latency, a.Limit, a.Next = a.Basis, "", "", ""
 		a.Basis = fmt.Sprintf("%s of %s; that it contradicts a claim which holds has a probability of at most %.3g %%",
@@ -175,7 +176,7 @@ func latencyOfPoint(p metrics.Point, at string) string {
 
 // limitOfPoint returns what limits most trials of a point, which at names.
 func limitOfPoint(p metrics.Point, at string) string {
-	limit, ceiling := LimitOf(p), ""
+	limit, ceiling := Limit(p), ""
 	if limit != "" {
 		limit += at
 	}
@@ -185,9 +186,9 @@ func limitOfPoint(p metrics.Point, at string) string {
 	return strings.Join(format.NonEmpty(limit, ceiling), "; ")
 }
 
-// LimitOf returns what limits the valid trials of a point, such as "server CPU", or most of
+// Limit returns what limits the valid trials of a point, such as "server CPU", or most of
 // them, as in "server CPU (2 of 3)"; "" where no trial says it.
-func LimitOf(p metrics.Point) string {
+func Limit(p metrics.Point) string {
 	limit, n := p.Bottleneck()
 	if limit != "" && n < len(p.Valid) {
 		return fmt.Sprintf("%s (%d of %d)", limit, n, len(p.Valid))
@@ -216,7 +217,7 @@ func windowsOfTrials(points []metrics.Point) (all []Caveat) {
 			if w := t.Run.Window; w != nil && w.NeedsS > 0 {
 				lengths[w.AskedS] = append(lengths[w.AskedS], w.UsedS)
 			}
-			if least, most, known := appliedInWindow(&judged{Run: *t.Run}); known {
+			if least, most, known := verdict.AppliedInWindow(*t.Run); known {
 				leans = append(leans, float64(t.Run.Ops)/min(max(float64(t.Run.Ops), least), most)-1)
 			}
 		}

@@ -1,4 +1,4 @@
-package verdict
+package bottleneck
 
 import (
 	"strings"
@@ -170,7 +170,7 @@ func TestFindBottleneck(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			run := strained()
 			test.strain(run)
-			b := FindBottleneck(*run)
+			b := Find(*run)
 			if b.Kind != test.limit || b.Node != test.node || !strings.Contains(b.Sentence, test.want) {
 				t.Errorf("%s on %q: %s\nwant %s on %q: %s", b.Kind, b.Node, b.Sentence, test.limit, test.node, test.want)
 			}
@@ -183,7 +183,7 @@ func TestBottleneckFigures(t *testing.T) {
 	run := strained()
 	run.Nodes[1].Summary.InWindow.Gets = 3e6
 	run.Nodes[3].Summary.Saturation.Runnable = 12
-	got := FindBottleneck(*run).Figures
+	got := Find(*run).Figures
 	want := metrics.BottleneckFigures{
 		ServerCPUPercent: 50, ServerCPUNode: "node0", ClientCPUPercent: 50, ClientCPUNode: "node2",
 		OtherCPUPercent: 2, OtherCPUNode: "node0", // 50 less 8 of interrupts and 160 / 4 of the process

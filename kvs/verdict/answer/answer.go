@@ -1,12 +1,16 @@
-package verdict
+// Package answer says what a run or the trials of an experiment came to, for people: the
+// terminal and the report print the same. It is pure.
+package answer
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"kvlab/kvs/verdict"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 )
 
 // Answer is a result in a reader's order, in words that the terminal and the report share.
@@ -39,17 +43,17 @@ func (r Caveat) String() string {
 	return fmt.Sprintf("%s: %s (%s)", r.Text, r.Do, r.Name)
 }
 
-// AnswerOf returns the answer of one run that was judged.
-func AnswerOf(run metrics.Run) Answer {
+// Of returns the answer of one run that was judged.
+func Of(run metrics.Run) Answer {
 	if !run.Verdict.Valid {
 		a := Answer{Verdict: "INVALID", Headline: because(run.Verdict), Next: inspect(run)}
-		if run.Verdict.Check == Ceiling {
+		if run.Verdict.Check == verdict.Ceiling {
 			a.Basis, a.Limit = fmt.Sprintf("%s ops/s without a store", format.Count(run.OpsPerS)), limitOf(run)
 			a.Next = "choose an -engine that stores, for a result"
 		}
 		return a
 	}
-	a := Answer{Good: true, Caveats: caveatsOf(run), Rate: RateOf(run), Latency: latencyOf(run), Bytes: BytesOf(run), Checked: checkedOf(run), Limit: limitOf(run)}
+	a := Answer{Good: true, Caveats: caveatsOf(run), Rate: Rate(run), Latency: latencyOf(run), Bytes: Bytes(run), Checked: checkedOf(run), Limit: limitOf(run)}
 	a.Verdict = validWith(len(a.Caveats))
 	if run.Restart != nil {
 		a.Restart = run.Restart.String()
@@ -103,9 +107,9 @@ func inspect(run metrics.Run) string {
 	return ""
 }
 
-// RateOf compares the window's mean, which is total, with the sum of the servers' medians,
+// Rate compares the window's mean, which is total, with the sum of the servers' medians,
 // which the labs' report-tput.py prints; "" without medians.
-func RateOf(run metrics.Run) string {
+func Rate(run metrics.Run) string {
 	sum := 0.0
 	for _, server := range run.Servers() {
 		if server.MedianOpsPerS == nil {
@@ -143,9 +147,9 @@ func latencyOf(run metrics.Run) string {
 	return fmt.Sprintf("%s: %s ms; %s", of, strings.Join(parts, ", "), loop)
 }
 
-// BytesOf says what an operation had in batches and in replies, and which setting spared
+// Bytes says what an operation had in batches and in replies, and which setting spared
 // some of it; "" of a foreign store, whose protocol is another one.
-func BytesOf(run metrics.Run) string {
+func Bytes(run metrics.Run) string {
 	sent, received := run.BytesPerOp()
 	if run.Store != nil || sent == 0 {
 		return ""
@@ -202,7 +206,7 @@ func checkedOf(run metrics.Run) string {
 		parts = append(parts, "not "+strings.Join(run.Store.Missing, " and "))
 	}
 	if len(run.Beside) > 0 {
-		parts = append(parts, commands(run.Beside)+" of others not counted")
+		parts = append(parts, format.Named(run.Beside)+" of others not counted")
 	}
 	if run.StrangerReads > 0 {
 		parts = append(parts, fmt.Sprintf("%s reads of third-party clients not counted", format.Count(float64(run.StrangerReads))))
@@ -273,9 +277,7 @@ func caveatsOf(run metrics.Run) (all []Caveat) {
 		add(true, "MEMORY", "look for what the store keeps of each request, with --soak 30m", "%s", grown)
 	}
 	for _, c := range run.Checks {
-		for _, row := range rows(c.ID) {
-			add(c.Outcome == metrics.CheckDoubted, strings.ToUpper(c.ID), strings.TrimSuffix(row.Advice, "."), "%s", c.Evidence)
-		}
+		add(c.Outcome == metrics.CheckDoubted, strings.ToUpper(c.ID), strings.TrimSuffix(verdict.Advice(metrics.Verdict{Check: c.ID}), "."), "%s", c.Evidence)
 	}
 	if run.Restart != nil {
 		add(true, "RESTARTED", "leave out --restart-at for a number to rank", "a server was killed in the window")
@@ -289,6 +291,13 @@ func caveatsOf(run metrics.Run) (all []Caveat) {
 	add(run.Lab != nil, "LAB", "use a real cluster for a number to publish", "the hosts were virtual, on one machine")
 	add(run.Lab == nil && oneMachine(run.Nodes), "ONE MACHINE", "use --nodes for a number to publish, or --ab to compare here", "servers and clients shared one machine")
 	return all
+}
+
+// OfMachine reports whether a caveat is of the machine that measured: other work there,
+// the drift of a rate, and what the preflight found.
+func OfMachine(run metrics.Run, r Caveat) bool {
+	return slices.Contains([]string{Crowded, Drifted, "DRIFT"}, r.Name) ||
+		run.Preflight != nil && slices.ContainsFunc(run.Preflight.Findings, func(f metrics.Finding) bool { return f.Fact == r.Name })
 }
 
 // findingsOf has a caveat for each kind of warning that the preflight gave.
@@ -319,6 +328,31 @@ func findingsOf(run metrics.Run) (all []Caveat) {
 // machine.
 func oneMachine(nodes []metrics.RunNode) bool {
 	return len(nodes) > 1 && !slices.ContainsFunc(nodes, func(node metrics.RunNode) bool {
-		return node.Config == nil || elsewhere(node) || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != nodes[0].Config.Host.Hostname
+		return node.Config == nil || node.Elsewhere() || node.Config.Host.Hostname == "" || node.Config.Host.Hostname != nodes[0].Config.Host.Hostname
 	})
+}
+
+// heapGrowth is how much Go's heap grows beside what lives in it, before it is collected
+// (GOGC 100, package runtime).
+const heapGrowth = 2
+
+// memoryGrowth says of each foreign store's process whose memory grew in the window how much:
+// by more than a heap may, with the calls under way and what was inserted in it.
+func memoryGrowth(run metrics.Run) (grown []string) {
+	added := 0.0 // bytes
+	for _, s := range run.Summaries(metrics.Client) {
+		b, c := s.BytesInWindow, s.InWindow
+		added += stats.Portion(float64(b.Sent+b.Received), float64(c.Calls)) * float64(run.Workload.Workers()*run.Workload.InFlight())
+		added += stats.Portion(float64(b.Sent), float64(c.Writes())) * float64(c.Inserts)
+	}
+	for _, node := range run.Servers() {
+		if node.Summary == nil || node.Summary.Saturation == nil || !node.Foreign() {
+			continue
+		}
+		p := node.Summary.Saturation
+		if float64(p.ProcessRSSBytes) > heapGrowth*(float64(p.OpeningRSSBytes)+added) && p.OpeningRSSBytes > 0 {
+			grown = append(grown, fmt.Sprintf("the store's memory on %s grew from %s to %s in the window", node.Name, format.Bytes(p.OpeningRSSBytes), format.Bytes(p.ProcessRSSBytes)))
+		}
+	}
+	return grown
 }
