@@ -209,7 +209,7 @@ func TestNoDebugPages(t *testing.T) {
 // goes lists the files that go with an extra: tests of whole programs with it, and extras that
 // are built on it. A pattern is filepath.Match's.
 var goes = map[string][]string{
-	"contain": {"cmd/kvscluster/contain_test.go", "cmd/kvscluster/evening_test.go"}, // an evening's stores are contained
+	"contain": {"cmd/kvscluster/contain_test.go", "cmd/kvscluster/evening_test.go", "cmd/kvscluster/testdata/script/contain.txtar"}, // an evening's stores are contained
 	"grade":   {"cmd/kvscluster/evening_test.go"},
 	"study":   {"cmd/kvscluster/testdata/script/study.txtar"},
 }

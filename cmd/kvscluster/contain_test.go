@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"kvlab/internal/labtest"
 )
 
 // warm compiles the packages that a contained build of a program needs. The build sees them
@@ -28,50 +26,6 @@ func warm(t *testing.T, program string) {
 }
 
 const limits = "memory=1GB,processes=256,disk=256MB"
-
-// A server, a store's program, and the server of another checkout are measured contained.
-// The clients and the store's host see what they see without.
-func TestContained(t *testing.T) {
-	needRoot(t)
-	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "team-7.toml")
-	for name, text := range map[string]string{
-		"server.go":   labtest.Source,
-		"team-7.toml": "name = 'team-7'\ndriver = 'lab'\npreset = 'base'\nbuild = 'go build -o {bin} server.go'\nrun = '{bin} -port {port}'\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	warm(t, labtest.Source)
-	for name, args := range map[string][]string{
-		"server":  {"2", "2", "--contain", limits},
-		"btree":   {"--contain", limits, "--server-args", "-engine btree"},
-		"program": {"--target", file, "--contain", limits},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run, output := measure(t, args...)
-			if !strings.HasSuffix(output, "\nverdict VALID\n") || run.Contained == nil || run.Contained.Limits != limits {
-				t.Fatalf("%+v\n%s", run.Contained, output)
-			}
-			for _, wall := range run.Contained.Walls {
-				if !wall.Held {
-					t.Errorf("%+v", wall)
-				}
-			}
-			if class := run.Conditions()["containment"]; !strings.Contains(class, "contained (memory=1GB") {
-				t.Errorf("class %s", class)
-			}
-			for _, server := range run.Servers() {
-				if used := server.Summary.Saturation; used.ProcessCPUPercent <= 0 || server.PeakBytes < 2e6 || server.PeakBytes > 1e9 {
-					t.Errorf("the store's process used %.1f %%, and had %d bytes, its cgroup %d", used.ProcessCPUPercent, used.ProcessRSSBytes, server.PeakBytes)
-				}
-			}
-		})
-	}
-}
 
 // hostile is a server that answers the launcher's questions, and then attacks.
 const hostile = `package main

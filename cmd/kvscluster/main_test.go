@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +14,8 @@ import (
 
 	"kvlab/internal/labtest"
 	"kvlab/metrics"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // programs is the folder of the real programs, which compile makes once. go run keeps the
@@ -31,21 +32,27 @@ var compile = sync.OnceValues(func() (out []byte, err error) {
 	return out, err
 })
 
+// TestMain runs the tests, or is the course's server of a script.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == labtest.Word {
-		fmt.Fprintln(os.Stderr, labtest.Main(os.Args[2:]))
+	testscript.Main(overPrograms{m}, map[string]func(){"labserver": func() {
+		fmt.Fprintln(os.Stderr, labtest.Main(os.Args[1:]))
 		os.Exit(1)
-	}
+	}})
+}
+
+// overPrograms runs the tests with a folder for the real programs.
+type overPrograms struct{ *testing.M }
+
+func (tests overPrograms) Run() int {
 	var err error
 	if programs, err = os.MkdirTemp("", "kvscluster-test-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
+	defer os.RemoveAll(programs)
 	// Parallel tests wait, or run light loads, also on a machine of few processors.
 	flag.Set("test.parallel", "4") // the command line's comes after it
-	status := m.Run()
-	os.RemoveAll(programs)
-	os.Exit(status)
+	return tests.M.Run()
 }
 
 // build returns an otherwise empty checkout of the test's own, whose bin folder holds the
@@ -122,15 +129,15 @@ func comes(file, want string) bool {
 // checkGone waits until no process runs a program of the checkout.
 func checkGone(t *testing.T, root string) {
 	t.Helper()
-	if left := running(root); len(left) > 0 {
+	if left := running(root, time.Minute); len(left) > 0 {
 		t.Errorf("processes are left: %q", left)
 	}
 }
 
-// running returns the processes that run a program below a folder, as soon as there is none,
-// and in a minute.
-func running(root string) (left []string) {
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+// running waits, at most for a time, until no process runs a program below a folder, and
+// returns those that do.
+func running(root string, within time.Duration) (left []string) {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		left = nil
 		links, _ := filepath.Glob("/proc/[0-9]*/exe")
 		for _, link := range links {
@@ -143,25 +150,6 @@ func running(root string) (left []string) {
 		}
 	}
 	return left
-}
-
-func TestHelp(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	kvscluster := filepath.Join(build(t), "bin", "kvscluster")
-	cmd := exec.Command(kvscluster, "--help")
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil || !strings.Contains(stdout.String(), "-workload") || stderr.Len() > 0 {
-		t.Errorf("--help: %v, %q, %q", err, stdout.String(), stderr.String())
-	}
-	all, err := exec.Command(kvscluster, "--help", "all").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, flag := range regexp.MustCompile(`(?m)(?:^|\s)--?([a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1) {
-		if flag[1] != "help" && !regexp.MustCompile(`(?m)^  -`+flag[1]+`( |$)`).Match(all) {
-			t.Errorf("--help shows --%s, which --help all does not", flag[1])
-		}
-	}
 }
 
 // needRoot wants root in a test that KVLAB_CI=1 asks for.

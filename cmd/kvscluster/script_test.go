@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"kvlab/internal/labtest"
 	"kvlab/internal/redistest"
@@ -38,7 +39,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv(fmt.Sprint("PORT", i), strconv.Itoa(redistest.Free(t)))
 			}
 			env.Defer(func() {
-				if left := running(bin); len(left) > 0 {
+				if left := running(bin, time.Minute); len(left) > 0 {
 					env.T().Fatal("processes are left: ", left)
 				}
 			})
@@ -52,11 +53,7 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("%s has no %q", args[0], args[1])
 				}
 			},
-			"gone": func(ts *testscript.TestScript, _ bool, _ []string) {
-				if left := running(ts.MkAbs("bin")); len(left) > 0 {
-					ts.Fatalf("processes are left: %q", left)
-				}
-			},
+			"gone": gone,
 		},
 	})
 }
@@ -89,5 +86,14 @@ func signaled(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	for _, pid := range pids {
 		ts.Check(syscall.Kill(pid, number))
+	}
+}
+
+// gone fails if a program of the script still runs after a time, of a minute if none is given.
+func gone(ts *testscript.TestScript, _ bool, args []string) {
+	within, err := time.ParseDuration(append(args, "1m")[0])
+	ts.Check(err)
+	if left := running(ts.MkAbs("bin"), within); len(left) > 0 {
+		ts.Fatalf("processes are left: %q", left)
 	}
 }

@@ -32,7 +32,7 @@ var elsewhere = []struct{ words, by string }{
 	{"rerun", "TestArtifact"},
 	{"bin/kvsserver -resp", "TestTools of extra/door"},
 	{"redis-", "TestTools of extra/door"},
-	{"--contain memory", "TestContained of cmd/kvscluster"},
+	{"--contain memory", "TestScripts of cmd/kvscluster"},
 	{"--target redis", "TestScripts of cmd/kvscluster"},
 	{"--target memcached", "TestScripts of cmd/kvscluster"},
 	{"--sweep target=", "TestScripts of cmd/kvscluster"},
