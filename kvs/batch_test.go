@@ -102,28 +102,6 @@ func TestZeroBatch(t *testing.T) {
 	}
 }
 
-func TestBatchAllocations(t *testing.T) {
-	var b kvs.Batch
-	key, value := []byte("user1234567"), make([]byte, 128)
-	var ops [256]kvs.Op
-	build := func() {
-		b.Reset()
-		for range 1000 {
-			b.Get(key)
-			b.Append(kvs.Put, key, value)
-		}
-		for cursor := b.Ops(); ; {
-			if n, _ := cursor.Next(ops[:]); n < len(ops) {
-				return
-			}
-		}
-	}
-	build()
-	if n := testing.AllocsPerRun(10, build); n != 0 {
-		t.Errorf("%v allocations for a batch whose memory is there", n)
-	}
-}
-
 func TestMalformedBatch(t *testing.T) {
 	huge := binary.AppendUvarint([]byte{byte(kvs.Put), 1, 'k'}, 1<<63)
 	tests := []struct {

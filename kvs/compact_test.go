@@ -212,31 +212,6 @@ func TestTruncatedCompact(t *testing.T) {
 	}
 }
 
-func TestCompactAllocations(t *testing.T) {
-	var b kvs.Batch
-	var cursor kvs.CompactOps
-	var ops [256]kvs.Op
-	var held [256]kvs.Version
-	get := kvs.Op{Kind: kvs.Get, Key: []byte("1234567")}
-	put := kvs.Op{Kind: kvs.Put, Key: []byte("user1234567"), Value: make([]byte, 128)}
-	run := func() {
-		b.Reset()
-		for range 1000 {
-			b.AppendCompact(&get, 1000)
-			b.AppendCompact(&put, 0)
-		}
-		for cursor.Read(&b); ; {
-			if n, err := cursor.Next(ops[:], held[:]); err != nil || n < len(ops) {
-				return
-			}
-		}
-	}
-	run()
-	if n := testing.AllocsPerRun(10, run); n != 0 {
-		t.Errorf("%v allocations for a batch whose memory is there", n)
-	}
-}
-
 // FuzzCompactOps: no body makes the decoder panic, and what it accepts survives a round
 // trip.
 func FuzzCompactOps(f *testing.F) {

@@ -111,32 +111,6 @@ func TestPairsInExcess(t *testing.T) {
 	}
 }
 
-func TestPairsAllocations(t *testing.T) {
-	var r kvs.Reply
-	key, value := []byte("user1234567"), make([]byte, 128)
-	scan := func() {
-		r.Reset()
-		for range 10 {
-			start := r.BeginPairs()
-			for range 100 {
-				r.Pair(key, value)
-			}
-			r.EndPairs(start)
-		}
-		cursor := r.Results()
-		for range r.Len() {
-			result, _ := cursor.Next()
-			for pairs := kvs.PairsOf(result.Value); pairs.More(); {
-				_, _, _ = pairs.Next()
-			}
-		}
-	}
-	scan()
-	if n := testing.AllocsPerRun(10, scan); n != 0 {
-		t.Errorf("%v allocations for a reply whose memory is there", n)
-	}
-}
-
 func TestMalformedPairs(t *testing.T) {
 	for name, value := range map[string][]byte{
 		"empty key":                     {0, 0},

@@ -264,24 +264,6 @@ func TestVersionedExcess(t *testing.T) {
 	}
 }
 
-func TestVersionedAllocations(t *testing.T) {
-	ops, held, found := outcomes(kvstest.NewRandom(t), 500)
-	var plain, reply kvs.Reply
-	run := func() {
-		answerBoth(&plain, &reply, ops, held, found, false)
-		results, _, _ := reply.Versions()
-		for _, op := range ops {
-			if _, _, err := results.NextVersion(op.Kind); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	run()
-	if n := testing.AllocsPerRun(20, run); n >= 1 { // a collection may empty the pool
-		t.Errorf("%v allocations for a reply whose memory is there", n)
-	}
-}
-
 // FuzzVersions: no body makes the reader of a reply with versions panic.
 func FuzzVersions(f *testing.F) {
 	random := kvstest.NewRandom(f)

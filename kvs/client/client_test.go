@@ -77,7 +77,7 @@ func (c *led) command(t *testing.T, command node.Command) {
 // event that is wanted.
 func (c *led) until(t *testing.T, wanted string) (milestones []string, summary *metrics.Summary) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		select {
 		case e, ok := <-c.events:
@@ -122,7 +122,7 @@ func TestClientUnderLauncher(t *testing.T) {
 	milestones, _ := c.until(t, node.Connected)
 	checkMilestones(t, milestones, node.Connected)
 	// The server opens a session after its last word of the handshake.
-	for deadline := time.Now().Add(10 * time.Second); service.Conns() < 2 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); service.Conns() < 2 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if n := e.Len(); n != 0 || service.Conns() != 2 {

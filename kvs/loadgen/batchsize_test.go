@@ -120,9 +120,9 @@ func TestBatchingSettles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			random := kvstest.NewRandom(t)
 			q := &queue{batchSize: batchSize{target: test.target, most: largestBatch}, a: test.a, b: test.b, sizes: make([]float64, test.workers)}
-			for from, size := range map[string]float64{"from below": 1, "from above": largestBatch} {
+			for from, sizes := range map[string][]float64{"from below": {1}, "from above": {largestBatch}, "from unequal batches": {1, 10, 100, 400}} {
 				for i := range q.sizes {
-					q.sizes[i] = size
+					q.sizes[i] = sizes[i%len(sizes)]
 				}
 				q.settles(t, from, random)
 			}
@@ -132,12 +132,6 @@ func TestBatchingSettles(t *testing.T) {
 			q.settles(t, "after it became faster", random)
 		})
 	}
-}
-
-// Workers that begin with unequal batches converge to equal ones.
-func TestBatchingIsFair(t *testing.T) {
-	q := &queue{batchSize: batchSize{target: time.Millisecond, most: largestBatch}, a: time.Microsecond, b: time.Microsecond, sizes: []float64{1, 10, 100, 400}}
-	q.settles(t, "from unequal batches", kvstest.NewRandom(t))
 }
 
 // With noise the target applies to the tail: few calls exceed it.

@@ -69,6 +69,7 @@ func countedRuns() []counted {
 			c.Workload.Workload, c.InFlight, c.Features = workload.YCSBA, 3, wire.Features{Dedup: true, CRC: true}
 		}},
 		{"B", "mutex", "gob", work(workload.YCSBB)},
+		{"A, fewer records than workers", "mutex", "binary", func(c *Config) { c.Workload.Workload, c.Workload.Records, c.Workers = workload.YCSBA, 2, 5 }},
 		{"C, many in flight", "mutex", "binary", func(c *Config) { c.Workload.Workload, c.InFlight, c.Dedup = workload.YCSBC, 8, true }},
 		{"F, one connection", "mutex", "binary", func(c *Config) {
 			c.Workload.Workload, c.Workers, c.Connections, c.Batch, c.InFlight, c.CRC = workload.YCSBF, 5, 1, 1, 2, true

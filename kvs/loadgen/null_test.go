@@ -35,27 +35,36 @@ func (s shorten) Apply(ops []kvs.Op, reply *kvs.Reply) {
 }
 
 // A server without a store passes the load and every check except that of the values'
-// keys, if and only if it declares that it has no store.
+// keys, if and only if it declares that it has no store. A client that repeats its first
+// rounds checks none of their replies, and counts a scan once.
 func TestNullServer(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		engine kvs.Engine
+		engine kvs.Engine // nil: a run in process
 		null   bool
-		work   string
+		change func(*Config)
 		want   string // in the error
 	}{
-		{"says so", engine.NewNull(), true, workload.YCSBB, ""},
-		{"inserts", engine.NewNull(), true, workload.YCSBD, ""},
-		{"scans", engine.NewNull(), true, workload.YCSBE, ""},
-		{"says nothing", engine.NewNull(), false, workload.YCSBB, "the value of another key"},
-		{"answers with the wrong size", shorten{engine.NewNull()}, true, workload.YCSBB, "a value of 31 bytes, want 32"},
+		{"says so", engine.NewNull(), true, func(*Config) {}, ""},
+		{"inserts", engine.NewNull(), true, func(c *Config) { c.Workload.Workload = workload.YCSBD }, ""},
+		{"scans", engine.NewNull(), true, func(c *Config) { c.Workload.Workload = workload.YCSBE }, ""},
+		{"in process", nil, true, func(*Config) {}, ""},
+		{"repeats scans", engine.NewNull(), true, func(c *Config) { c.Workload.Workload, c.Repeat, c.Workers, c.Batch = workload.YCSBE, true, 1, 50 }, ""},
+		{"says nothing", engine.NewNull(), false, func(*Config) {}, "the value of another key"},
+		{"answers with the wrong size", shorten{engine.NewNull()}, true, func(*Config) {}, "a value of 31 bytes, want 32"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := DefaultConfig()
 			c.Workload.Records, c.Workers, c.Batch, c.ValueSize = 10_000, 2, 500, size.Constant(32)
-			c.Workload.Workload = test.work
-			service := service.New(test.engine)
-			c.Hosts = []string{serve(t, service, wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: test.null}})}
+			test.change(&c)
+			if test.engine == nil {
+				c.Transport, c.Engine, c.Hosts = driver.InProcess, "null", nil
+			} else {
+				c.Hosts = nil
+				for range 3 {
+					c.Hosts = append(c.Hosts, serve(t, service.New(test.engine), wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: test.null}}))
+				}
+			}
 			summary, err := runAll(t, c)
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -66,43 +75,21 @@ func TestNullServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := summary.Verification
-			if v.Failures != 0 || v.Checked == 0 || v.AnyKey != v.Checked || v.Compared == 0 {
-				t.Errorf("verification %+v: want all checked against any key", v)
+			n, v := opsAfterLoad(summary), summary.Verification
+			if n == 0 || summary.Total.Misses != 0 || v.Failures != 0 || v.AnyKey != v.Checked {
+				t.Errorf("counts %+v, verification %+v: want all checked against any key", summary, v)
 			}
-			if opsAfterLoad(summary) == 0 || summary.Total.Misses != 0 {
-				t.Errorf("counts %+v", summary)
+			if c.Repeat {
+				if n%150 != 0 {
+					t.Errorf("%d operations: want whole rounds of 150", n)
+				}
+			} else if v.Checked == 0 || v.Compared == 0 {
+				t.Errorf("verification %+v: want some checked", v)
+			}
+			if load := summary.Peers[0].Load; test.engine == nil && (load.Puts != 2*nullLoad || load.Hits != load.Puts) {
+				t.Errorf("loaded %+v: want no more than the beginning of each worker's share", load)
 			}
 		})
-	}
-}
-
-// A client that repeats its first rounds checks none of their replies, also of scans, and
-// counts a scan once.
-func TestRepeatedScans(t *testing.T) {
-	c := DefaultConfig()
-	c.Workload.Records, c.Workers, c.Batch, c.Repeat = 1000, 1, 50, true
-	c.Workload.Workload, c.Hosts = workload.YCSBE, nil
-	for range 3 {
-		c.Hosts = append(c.Hosts, serve(t, service.New(engine.NewNull()), wire.Options{Hello: wire.Hello{Node: "s", Codec: c.Codec, Null: true}}))
-	}
-	summary, err := runAll(t, c)
-	if n := opsAfterLoad(summary); err != nil || n == 0 || n%150 != 0 {
-		t.Errorf("error %v, %d operations: want whole rounds of 150", err, n)
-	}
-}
-
-// A run in process without a store is a ceiling too.
-func TestNullInProcess(t *testing.T) {
-	c := DefaultConfig()
-	c.Workload.Records, c.Workers, c.Batch = 1000, 2, 100
-	c.Transport, c.Engine = driver.InProcess, "null"
-	summary, err := runAll(t, c)
-	if v := summary.Verification; err != nil || v.Checked == 0 || v.AnyKey != v.Checked {
-		t.Errorf("error %v, verification %+v: want all checked against any key", err, v)
-	}
-	if load := summary.Peers[0].Load; load.Puts != 2*nullLoad || load.Hits != load.Puts {
-		t.Errorf("loaded %+v: want no more than the beginning of each worker's share", load)
 	}
 }
 

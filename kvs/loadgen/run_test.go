@@ -25,17 +25,6 @@ func opsAfterLoad(s metrics.Summary) uint64 {
 	return ops
 }
 
-// With more workers than records, and larger batches, some workers load nothing.
-func TestFewRecords(t *testing.T) {
-	c := small()
-	c.Workload.Records, c.Workers = 2, 5
-	_, c.Hosts = newStores(t, 2, c.Codec)
-	summary, err := runAll(t, c)
-	if err != nil || summary.Total.Misses != 0 || opsAfterLoad(summary) == 0 {
-		t.Errorf("error %v, %+v", err, summary.Total)
-	}
-}
-
 // The phases are entered in order. The window's histograms hold exactly the calls that
 // were due in it, and its counts those whose replies came in it. On a busy machine the
 // warm-up or the window may have no operation: then longer ones follow.

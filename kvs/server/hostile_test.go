@@ -1,40 +1,23 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
-	"kvlab/kvs/wire"
 )
 
-// filesVariable makes the test binary a server with a limit of open files.
-const filesVariable = "KVLAB_TEST_FILES"
-
 func TestMain(m *testing.M) {
-	if files, err := strconv.ParseUint(os.Getenv(filesVariable), 10, 32); err == nil {
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: files}); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(Program(nil).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-	}
 	if len(os.Args) > 1 && os.Args[1] == storeWord {
 		fmt.Fprintln(os.Stderr, runStore(os.Args[2], os.Args[3], os.Args[4], strings.Join(os.Args[6:], "")))
 		os.Exit(1)
@@ -43,84 +26,6 @@ func TestMain(m *testing.M) {
 		os.Exit(Program([]driver.Row{storeRow}).Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
-}
-
-// A real server that runs out of files says so, keeps the clients that it has,
-// and takes new ones when there is room again.
-func TestTooManyFiles(t *testing.T) {
-	// A sample of the machine would need a file too, and ends the server without one.
-	server := exec.Command(os.Args[0], "-node", "node0", "-port", "0", "-sample-every", "0")
-	server.Env = append(os.Environ(), filesVariable+"=40")
-	stdout, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		server.Process.Kill()
-		server.Wait()
-	})
-	lines := bufio.NewScanner(stdout)
-	_, addr, _ := strings.Cut(scanTo(t, lines, "Starting KVS server on "), " on ")
-	connect := func() (*wire.Client, error) {
-		client, _, err := wire.Dial(context.Background(), addr, wire.Options{Hello: wire.Hello{Node: "node1", Codec: "binary"}})
-		return client, err
-	}
-	early, err := connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer early.Close()
-	var crowd []net.Conn
-	for range 60 {
-		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		crowd = append(crowd, conn)
-	}
-	scanTo(t, lines, "too many open files; retry in")
-	for begun := time.Now(); time.Since(begun) < 3*memoryPause; { // the checks of memory want files too
-		put(t, early, "early")
-	}
-	for _, conn := range crowd {
-		conn.Close()
-	}
-	go io.Copy(io.Discard, stdout)
-	var late *wire.Client
-	eventually(t, "another client", func() bool {
-		late, err = connect()
-		return err == nil
-	})
-	defer late.Close()
-	put(t, late, "late")
-}
-
-// scanTo reads to the first line that contains text.
-func scanTo(t *testing.T, lines *bufio.Scanner, text string) string {
-	t.Helper()
-	found := make(chan string, 1)
-	go func() {
-		for lines.Scan() {
-			if strings.Contains(lines.Text(), text) {
-				found <- lines.Text()
-				return
-			}
-		}
-		close(found)
-	}()
-	select {
-	case line, ok := <-found:
-		if !ok {
-			t.Fatalf("the server ends without a line with %q", text)
-		}
-		return line
-	case <-time.After(2 * time.Minute):
-		t.Fatalf("no line with %q", text)
-		return ""
-	}
 }
 
 // hostile are connections that mean no good. Each is one of a thousand; what is

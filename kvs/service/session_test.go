@@ -48,43 +48,6 @@ func before(t *testing.T, reply *kvs.Reply) string {
 	return string(r.Value)
 }
 
-// Calls that come again, on the same connection or on a later one, are answered
-// as they were and applied no more; the counts say once.
-func TestAnswersAreRemembered(t *testing.T) {
-	service := service.New(engine.NewMutex())
-	session := resume(t, service, aSession(1))
-	var reply kvs.Reply
-	ask := func(number uint64, version int, want string) {
-		t.Helper()
-		if err := session.Answer(number, swap(version), &reply); err != nil {
-			t.Fatal(err)
-		}
-		if got := before(t, &reply); got != want {
-			t.Errorf("call %d finds %q, want %q", number, got, want)
-		}
-		reply.Free()
-	}
-	ask(0, 10, "none")
-	ask(1, 11, "10")
-	ask(1, 11, "10")
-	ask(0, 10, "none")
-	ask(2, 12, "11")
-	session.Close()
-	lane := aSession(2)
-	lane.Next, lane.Unanswered = 1, 2
-	session = resume(t, service, lane)
-	ask(1, 11, "10")
-	ask(2, 12, "11")
-	ask(3, 13, "12")
-	session.Close()
-	if c := service.Counts()["client"]; c.ReadModifyWrites != 4 || c.Calls != 4 {
-		t.Errorf("counts %+v, want 4 operations of 4 calls", c)
-	}
-	if connections, calls := service.Retries(); connections != 1 || calls != 4 {
-		t.Errorf("%d connections and %d calls came again, want 1 and 4", connections, calls)
-	}
-}
-
 // A call that failed gets the same error again.
 func TestErrorsAreRemembered(t *testing.T) {
 	service := service.New(engine.NewMutex())
@@ -221,6 +184,7 @@ func TestSessionAgainstOneThatNeverBreaks(t *testing.T) {
 	session := resume(t, service, lane)
 	var reply, want kvs.Reply
 	bodies := make(map[uint64]string)
+	connections, again := uint64(0), uint64(0)
 	for next := uint64(0); next < calls; {
 		number := next - min(next, rng.Uint64N(window+1))
 		if rng.IntN(10) == 0 {
@@ -228,6 +192,7 @@ func TestSessionAgainstOneThatNeverBreaks(t *testing.T) {
 			lane.Connection++
 			lane.Next, lane.Unanswered = number, int(next-number)
 			session = resume(t, service, lane)
+			connections++
 		}
 		batch := swap(int(number))
 		for i := range number % 20 {
@@ -240,6 +205,8 @@ func TestSessionAgainstOneThatNeverBreaks(t *testing.T) {
 			}
 			bodies[number] = string(want.Frame()[kvs.Headroom:])
 			next++
+		} else {
+			again++
 		}
 		if err := session.Answer(number, batch, &reply); err != nil {
 			t.Fatal(err)
@@ -250,7 +217,10 @@ func TestSessionAgainstOneThatNeverBreaks(t *testing.T) {
 		reply.Free()
 	}
 	session.Close()
-	if c := service.Counts()["client"]; c.Calls != calls {
-		t.Errorf("%d calls were applied, want %d", c.Calls, calls)
+	if c := service.Counts()["client"]; c.Calls != calls || c.ReadModifyWrites != calls {
+		t.Errorf("counts %+v, want %d calls", c, calls)
+	}
+	if c, n := service.Retries(); c != connections || n != again {
+		t.Errorf("%d connections and %d calls came again, want %d and %d", c, n, connections, again)
 	}
 }

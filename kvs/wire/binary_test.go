@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/rpc"
 	"strings"
 	"testing"
 
@@ -69,23 +68,6 @@ func TestServerMeetsBrokenFrames(t *testing.T) {
 	}
 	if counts := s.service.Counts()["node0"]; counts != (metrics.Counts{}) {
 		t.Errorf("%+v, want nothing applied", counts)
-	}
-}
-
-// A frame whose body is no batch is answered with an error, and the connection
-// goes on: the frames are still in step.
-func TestServerMeetsMalformedBatch(t *testing.T) {
-	s := startServer(t, binaryOptions, engine.NewMutex())
-	client := s.dial(t, binaryOptions)
-	var bad, good kvs.Batch
-	copy(bad.Body(5, 2), "\x00\x01k\x07\x00")
-	good.Get([]byte("k"))
-	var answered rpc.ServerError
-	if _, err := call(client, &bad); !errors.As(err, &answered) || !strings.Contains(err.Error(), "malformed batch") {
-		t.Errorf("error %v, want the server's, that the batch is malformed", err)
-	}
-	if _, err := call(client, &good); err != nil {
-		t.Errorf("the call after the error: %v", err)
 	}
 }
 
