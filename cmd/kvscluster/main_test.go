@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -90,24 +89,6 @@ func inCI(t *testing.T) {
 	}
 }
 
-// startArgs returns start with the flags that matter, and returns the folder of the runs too.
-// The rate is low: the run waits for what the test does to it.
-func startArgs(t *testing.T, root string, stdout *bytes.Buffer, args ...string) (*exec.Cmd, string) {
-	t.Helper()
-	out := t.TempDir()
-	args = append(args, "--no-ceiling", "--out", out, "--client-args", "-records 2000 -workers 4 -batch 64 -rate 1k -warmup 0 -secs 600")
-	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)
-	if stdout != nil {
-		cmd.Stdout = stdout
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill() })
-	waitFor(t, filepath.Join(out, "latest", "kvsserver-node0.log"), "ops/s")
-	return cmd, out
-}
-
 // waitFor waits until a file contains a text.
 func waitFor(t *testing.T, file, want string) {
 	t.Helper()
@@ -174,4 +155,18 @@ func readRun(t *testing.T, dir string) (run metrics.Run) {
 	t.Helper()
 	read(t, filepath.Join(dir, "run.json"), &run)
 	return run
+}
+
+// processes lists those that run a program of the checkout.
+func processes(root, program string) []int {
+	var pids []int
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && to == filepath.Join(root, "bin", program) {
+			var pid int
+			fmt.Sscanf(link, "/proc/%d/exe", &pid)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"kvlab/kvs/cluster/nodes"
 	"kvlab/kvs/cluster/plan"
@@ -112,5 +113,21 @@ func TestNamed(t *testing.T) {
 	}
 	if want := "B: 1\nB: 1\nA: one and a half\nB: 1\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+// When one trial of a pair fails, the other goes on at once.
+func TestBarrierWithAFailedTrial(t *testing.T) {
+	ends := trial.NewBarriers()
+	done := make(chan error, 1)
+	go func() { done <- ends[0].Wait(context.Background()) }()
+	ends[1].Drop()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("waits for a trial that has ended")
 	}
 }
