@@ -123,7 +123,7 @@ var larger = map[string]struct {
 // lines of code without blanks and comments, lines of tests, and lines of pages.
 func TestSizes(t *testing.T) {
 	files, lines, parts, tests, pages := map[string]int{}, map[string]int{}, map[string]int{}, 0, 0
-	names, err := exec.Command("git", "ls-files", "*.go", "*.md").Output()
+	names, err := exec.Command("git", "ls-files", "*.go", "*.md", "*.txtar").Output()
 	if err != nil {
 		t.Skip("no git: ", err)
 	}
@@ -136,7 +136,7 @@ func TestSizes(t *testing.T) {
 		switch folder := filepath.Dir(name); {
 		case strings.HasSuffix(name, ".md"):
 			pages += all
-		case strings.HasSuffix(name, "_test.go"):
+		case strings.HasSuffix(name, "_test.go"), strings.HasSuffix(name, ".txtar"):
 			tests += all
 		default:
 			code := codeLines(string(text))
