@@ -31,16 +31,6 @@ func inCI(t *testing.T) {
 	}
 }
 
-// skip leaves a test out for a reason; where everything must be there
-// (KVLAB_CI=1) that is a failure.
-func skip(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("KVLAB_CI") == "1" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // sshCluster is three sshd processes of this test's own, each with its key.
 type sshCluster struct {
 	config string // for ssh -F
