@@ -103,6 +103,11 @@ func (n RunNode) Foreign() bool {
 	return n.Role == Server && n.Config != nil && n.Config.Capabilities != nil && n.Config.Capabilities.Driver != ""
 }
 
+// Storeless reports whether the node is a server that keeps nothing.
+func (n RunNode) Storeless() bool {
+	return n.Role == Server && n.Config != nil && n.Config.Capabilities != nil && !n.Config.Capabilities.Store
+}
+
 // Unseen returns why a foreign store's process is not sampled; "" if it is.
 func (n RunNode) Unseen() string {
 	if !n.Foreign() {
@@ -241,6 +246,17 @@ func (r Run) InWindow() (sum Counts) {
 		sum = sum.Add(s.InWindow)
 	}
 	return sum
+}
+
+// VerifiedBy returns what all clients verified with a server, by its number. A client
+// knows a foreign server only by its address.
+func (r Run) VerifiedBy(server int) (all Counts) {
+	for _, client := range r.Summaries(Client) {
+		if server < len(client.Peers) {
+			all = all.Add(client.Peers[server].Counts)
+		}
+	}
+	return all
 }
 
 // BytesPerOp returns what clients sent in batches and received in replies for an operation in the

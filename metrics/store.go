@@ -77,6 +77,14 @@ func grown(before, after map[string]uint64) map[string]uint64 {
 	return more
 }
 
+// Reads returns how many of the verified operations the store counts as Gets.
+func (w *StoreWitness) Reads(verified Counts) uint64 {
+	if w.After.RMWGets {
+		return verified.Gets + verified.ReadModifyWrites
+	}
+	return verified.Gets
+}
+
 // Strangers returns the commands between the two readings that no client of the run sent: those
 // that may have changed something, and the others.
 func (w *StoreWitness) Strangers() (others, beside map[string]uint64) {

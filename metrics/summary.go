@@ -38,6 +38,11 @@ type Summary struct {
 	Store         *StoreWitness        `json:"store,omitempty"`    // of the host of a foreign store that counts
 }
 
+// WindowEnd returns the end of the node's window.
+func (s *Summary) WindowEnd() time.Time {
+	return s.WindowStart.Add(time.Duration(s.WindowLengthS * float64(time.Second)))
+}
+
 // OpsPerS returns the window's rate in operations per second; 0 without a window.
 func (s Summary) OpsPerS() float64 { return PerSecond(float64(s.InWindow.Ops()), s.WindowLengthS) }
 

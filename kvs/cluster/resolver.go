@@ -17,7 +17,7 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/node"
 	"kvlab/kvs/target"
-	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
@@ -137,7 +137,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 		err = r.buildRivals(ctx, &at, rival, from)
 	}
 	if err == nil && at.plan.RestartAt > 0 {
-		err = cmp.Or(at.plan.CheckRestart(at.settings), verdict.CheckRestart(at.settings[metrics.Client]))
+		err = cmp.Or(at.plan.CheckRestart(at.settings), work.CheckRestart(at.settings[metrics.Client]))
 	}
 	if files := at.plan.RestartAt > 0 || at.settings[metrics.Server].Reopen(); files && at.cfg.Contain != nil && err == nil {
 		err = errors.New("--contain: a contained server's files end with it: leave -reopen and --restart-at out")

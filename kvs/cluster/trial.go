@@ -21,7 +21,9 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/target"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/audit"
 	"kvlab/kvs/verdict/bottleneck"
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 )
 
@@ -43,7 +45,7 @@ type job struct {
 // keepApart gives the keys of a trial of several a word before them, if it inserts into a store
 // that runs: the trial would find the keys that another has left there. All words have one length.
 func (j *job) keepApart() {
-	if client := j.settings[metrics.Client]; j.runs && verdict.Inserts(client) {
+	if client := j.settings[metrics.Client]; j.runs && work.Inserts(client) {
 		word := fmt.Sprintf("%s%05x-", client["key-prefix"], rand.Uint32N(1<<20))
 		j.plan.ClientArgs = plan.With(j.plan.ClientArgs, "key-prefix", word)
 		client, j.settings = maps.Clone(client), maps.Clone(j.settings)
@@ -64,7 +66,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	controller.Fill(&run)
 	if err == nil {
 		secret, records := controller.Audited()
-		run.Audit = verdict.JudgeAudit(run, secret, records)
+		run.Audit = audit.Judge(run, secret, records)
 	}
 	run.Verdict = verdict.Judge(&run)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/audit"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -161,7 +162,7 @@ func recordOf(c Config, g *Generator, servers []*service.Service, before, window
 		}})
 	}
 	accounted(&run)
-	run.Audit = verdict.JudgeAudit(run, fmt.Sprintf("%x", g.Secret), []metrics.AuditRecord{*record})
+	run.Audit = audit.Judge(run, fmt.Sprintf("%x", g.Secret), []metrics.AuditRecord{*record})
 	return run, nil
 }
 

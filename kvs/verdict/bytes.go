@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/workload"
@@ -20,7 +21,7 @@ func checkBytes(run *judged) finding {
 	if law.Set(run.Workload.ValueSize()) != nil || law.CheckValues() != nil {
 		return failed("", "the clients' flags do not say how large values are")
 	}
-	work, _, _, _ := workOf(run.Workload) // expect reports its error
+	work, _, _, _ := work.Of(run.Workload) // expect reports its error
 	sizes := law.Values(work.Seed)
 	each, drawn := sizesOf(sizes), drawnSizes(run, sizes)
 	var evidence []string
@@ -195,7 +196,7 @@ func sizesOf(sizes *size.Sizes) valueSizes {
 // as these are inserted and deleted, or read a server without a store.
 func drawnSizes(run *judged, sizes *size.Sizes) valueSizes {
 	v := valueSizes{least: uint64(sizes.Least)}
-	if run.expected == nil || run.expected.cells == nil || run.Total.Inserts+run.Total.Deletes > 0 || slices.ContainsFunc(run.Nodes, withoutStore) {
+	if run.expected == nil || run.expected.cells == nil || run.Total.Inserts+run.Total.Deletes > 0 || slices.ContainsFunc(run.Nodes, metrics.RunNode.Storeless) {
 		return v
 	}
 	h := run.expected.hot

@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/workload"
 	"kvlab/workload/size"
@@ -30,7 +31,7 @@ func TestValueSizesBound(t *testing.T) {
 		source := e.plan.Source(workload.Place{Nodes: 1, Workers: 1})
 		ops := make([]workload.Op, 1_000_000)
 		source.Fill(ops)
-		_, _, keys, _ := workOf(flags)
+		_, _, keys, _ := work.Of(flags)
 		sum, key := uint64(0), []byte(nil)
 		for i, op := range ops {
 			var hash uint64

@@ -1,15 +1,13 @@
 package verdict
 
 import (
-	"flag"
-	"fmt"
 	"slices"
 
 	"kvlab/kvs/route"
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/workload"
-	"kvlab/workload/size"
 )
 
 // expectation is what a run's flags predict for its operations.
@@ -32,16 +30,6 @@ type expectation struct {
 	squares []float64 // by server, the probability that two draws are on the same record of it
 }
 
-// Inserts reports whether the workload of a client's flags inserts records.
-func Inserts(flags metrics.Settings) bool {
-	config, _, _, err := workOf(flags)
-	if err != nil {
-		return false // the client has refused them
-	}
-	plan, err := workload.New(config)
-	return err == nil && plan.Share(workload.Insert) > 0
-}
-
 // topRecord is where one of the most popular records lies, and its share.
 type topRecord struct {
 	server    int     // its number, in the clients' order
@@ -50,33 +38,13 @@ type topRecord struct {
 	cellShare float64 // that of all keys of its server in its cell
 }
 
-// workOf returns the configuration of the operations, the router and the keys that the
-// flags of a run set.
-func workOf(flags map[string]string) (config workload.Config, router string, keys route.Keys, err error) {
-	config, router = workload.DefaultConfig(), route.Names[0]
-	prefix, keySize := "", size.Law{}
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	config.Define(fs)
-	fs.StringVar(&router, "router", router, "")
-	fs.StringVar(&prefix, "key-prefix", prefix, "")
-	fs.Var(&keySize, "key-size", "")
-	for name, value := range flags {
-		if fs.Lookup(name) != nil && value != "" {
-			if err := fs.Set(name, value); err != nil {
-				return config, router, keys, fmt.Errorf("-%s %s: %w", name, value, err)
-			}
-		}
-	}
-	return config, router, route.NewKeys(config, prefix, keySize), nil
-}
-
 // kindLaw has a number for each kind, in the order of metrics.KindNames.
 type kindLaw [len(metrics.KindNames)]float64
 
 // expect returns what the flags of a run predict. It takes about 0.2 s for 10^6
 // records.
 func expect(flags map[string]string, servers int) (*expectation, error) {
-	config, router, keys, err := workOf(flags)
+	config, router, keys, err := work.Of(flags)
 	if err != nil {
 		return nil, err
 	}

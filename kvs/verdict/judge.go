@@ -8,33 +8,10 @@ import (
 	"slices"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
-
-// Total sums the summaries of run: the common window, the result and the counts of
-// both sides. A missing summary adds nothing; judge reports it. It refuses latencies of
-// a run that did not reach its offered load.
-func Total(run *metrics.Run) {
-	run.Usage = make(map[metrics.Role]metrics.Table)
-	for role, total := range map[metrics.Role]*metrics.Counts{metrics.Server: &run.Applied, metrics.Client: &run.Total} {
-		var tables []metrics.Table
-		for _, s := range run.Summaries(role) {
-			tables = append(tables, s.Usage)
-			run.Retries = run.Retries.Add(s.Retries)
-			*total = total.Add(s.Total)
-		}
-		if role == metrics.Server && run.Restart != nil {
-			*total = total.Add(run.Restart.Reported)
-		}
-		if tables != nil {
-			run.Usage[role] = metrics.GroupTable(tables)
-		}
-	}
-	totalStore(run)
-	totalWindow(run)
-	metrics.Refuse(run.Latency, run.Offered.Saturated(run.Ops))
-}
 
 // judged is a run with the expectation that follows from its flags.
 type judged struct {
@@ -47,7 +24,7 @@ type judged struct {
 // Judge sums the summaries of a run that ended, lists its checks and returns whether its
 // result is valid.
 func Judge(run *metrics.Run) metrics.Verdict {
-	Total(run)
+	account.Total(run)
 	r := &judged{Run: *run}
 	r.unexpected = errors.New("no client says what its flags are")
 	if run.Workload != nil {
@@ -75,7 +52,7 @@ func JudgeRepeat(run *metrics.Run) metrics.Verdict {
 
 // judgeCeiling makes some of the checks of a run without a store.
 func judgeCeiling(run *metrics.Run, ids ...string) metrics.Verdict {
-	Total(run)
+	account.Total(run)
 	r := &judged{Run: *run, storeless: true}
 	if run.Workload != nil && run.Count(metrics.Server) > 0 {
 		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
@@ -232,7 +209,7 @@ func byChanceReads(all metrics.Counts, missing uint64) bool {
 
 // checkCeiling: the servers have a store.
 func checkCeiling(run *judged) finding {
-	if run.storeless || slices.ContainsFunc(run.Nodes, withoutStore) {
+	if run.storeless || slices.ContainsFunc(run.Nodes, metrics.RunNode.Storeless) {
 		return failed("", "engine null answers without a store: this is a ceiling, not a result")
 	}
 	return passed("every server says that it stores")
@@ -260,11 +237,6 @@ func checkSpeed(run *judged) finding {
 		return failed("", "-inject makes the servers' speed faulty: this tests the instrument, and is no result")
 	}
 	return passed("no server has -inject")
-}
-
-// withoutStore reports whether the node is a server that keeps nothing.
-func withoutStore(node metrics.RunNode) bool {
-	return node.Role == metrics.Server && node.Config != nil && node.Config.Capabilities != nil && !node.Config.Capabilities.Store
 }
 
 // difference returns the first figure in which two counts differ, and its name; "" when

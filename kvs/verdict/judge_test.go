@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // counting are the checks that need no more than counts: goodRun has no account of time.
@@ -47,7 +48,7 @@ func goodRun() *judged {
 
 func TestTotal(t *testing.T) {
 	run := goodRun()
-	Total(&run.Run)
+	account.Total(&run.Run)
 	if run.Ops != 220 || math.Abs(run.OpsPerS-2.2) > 1e-9 || run.Total.Gets != 4*95 || run.Applied != run.Total {
 		t.Errorf("ops %d, %v ops/s, total %+v, applied %+v", run.Ops, run.OpsPerS, run.Total, run.Applied)
 	}
@@ -115,7 +116,7 @@ func TestJudge(t *testing.T) {
 				summaries = append(summaries, n.Summary)
 			}
 			test.spoil(summaries)
-			Total(&run.Run)
+			account.Total(&run.Run)
 			if got := run.made(counting).String(); !strings.HasPrefix(got, test.want) {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
@@ -152,7 +153,7 @@ func TestJudgeMissingSummary(t *testing.T) {
 		}
 		run := goodRun()
 		run.Nodes[i].Summary = nil
-		Total(&run.Run)
+		account.Total(&run.Run)
 		if got := run.made(counting).String(); got != want {
 			t.Errorf("verdict %s, want %s", got, want)
 		}
@@ -198,7 +199,7 @@ func TestJudgeCeiling(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			run := goodRun()
 			test.spoil(run)
-			Total(&run.Run)
+			account.Total(&run.Run)
 			if got := run.made(counting).String(); got != test.want {
 				t.Errorf("verdict %s, want %s", got, test.want)
 			}
@@ -222,7 +223,7 @@ func TestFaultySpeedIsNoResult(t *testing.T) {
 
 // verdict judges a run by its own expectation.
 func (r *judged) verdict() metrics.Verdict {
-	Total(&r.Run)
+	account.Total(&r.Run)
 	r.Skew = skewOf(r)
 	return r.made(counting)
 }

@@ -11,39 +11,12 @@ import (
 	"kvlab/workload"
 )
 
-// lawTolerance is the relative deviation of a count from theory that is accepted in a
-// sample of any size. The rounding of theory is a fraction of it.
-const lawTolerance = 0.003
-
-// count is a number of independent events as theory has it, and as it was. The events may
-// also be negatively associated, as those that each of several keys is in a sample are:
-// the same bounds hold (D. Dubhashi and D. Ranjan, "Balls and bins: a study in negative
-// dependence", Random Structures and Algorithms 1998).
-type count struct {
-	observed       uint64
-	mean, variance float64
-	largest        float64 // the most that one event adds; 0 stands for 1
-}
-
-// add adds n events of a probability.
-func (c *count) add(n, probability float64) {
-	c.mean += n * probability
-	c.variance += n * probability * (1 - probability)
-}
-
-// improbable reports whether an honest run has this count or one further off at most once
-// in 10^9 runs. It is one of a number of checks.
-func (c count) improbable(checks int) bool {
-	off := math.Abs(float64(c.observed) - c.mean)
-	return off > bernstein(c.variance, max(1, c.largest), 1e-9/float64(checks))+lawTolerance*c.mean
-}
-
 // rankBin is what is known of the records of some popularity ranks, as far as the servers
 // count their keys.
 type rankBin struct {
-	first, last uint64 // ranks, from 1; no rank in a bin of inserted records
-	ops         count  // sampled operations on them
-	keys        count  // of the keys, those that were sampled at all
+	first, last uint64      // ranks, from 1; no rank in a bin of inserted records
+	ops         stats.Count // sampled operations on them
+	keys        stats.Count // of the keys, those that were sampled at all
 }
 
 // keySample is the servers' sample of some operations.
@@ -83,21 +56,21 @@ func rankBins(run *judged, sample keySample) (bins []rankBin, unknown uint64, fa
 		}
 		b := &bins[at]
 		p := fraction(r.share) / s.share
-		b.ops.add(s.sampled, p)
-		b.keys.add(1, -math.Expm1(s.sampled*math.Log1p(-p)))
+		b.ops.Add(s.sampled, p)
+		b.keys.Add(1, -math.Expm1(s.sampled*math.Log1p(-p)))
 		if n := observed[number]; n > 0 {
-			b.ops.observed += n
-			b.keys.observed++
+			b.ops.Observed += n
+			b.keys.Observed++
 			delete(observed, number)
 		}
 	}
 	rest := rankBin{first: uint64(len(e.hot.records)) + 1, last: e.Records}
 	for _, n := range observed {
-		rest.ops.observed += n
-		rest.keys.observed++
+		rest.ops.Observed += n
+		rest.keys.Observed++
 	}
 	if e.hot.all && (e.hot.inserts.share == 0 || !sample.inserts) {
-		return bins, rest.ops.observed, fault
+		return bins, rest.ops.Observed, fault
 	}
 	rest.expect(e, servers)
 	return append(bins, rest), 0, fault
@@ -151,8 +124,8 @@ func (b rankBin) String() string {
 func (b *rankBin) expect(e *expectation, servers []countedServer) {
 	for _, s := range servers {
 		chance := math.Ldexp(s.inserts/s.share, -int(s.keys.Bits))
-		b.ops.add(s.sampled, chance)
-		b.keys.add(s.sampled, chance)
+		b.ops.Add(s.sampled, chance)
+		b.keys.Add(s.sampled, chance)
 	}
 	for rank := b.first - 1; rank < b.last; {
 		step := min(max(1, rank>>9), b.last-rank)
@@ -161,10 +134,10 @@ func (b *rankBin) expect(e *expectation, servers []countedServer) {
 			chance := math.Ldexp(1/float64(len(servers)), -int(s.keys.Bits))
 			p := mass / s.share
 			ops, n := s.sampled*p, float64(step)*chance
-			b.ops.mean += n * ops
-			b.ops.variance += n * ops * (1 + ops)
-			b.ops.largest = max(b.ops.largest, 1+ops)
-			b.keys.add(float64(step), chance*-math.Expm1(s.sampled*math.Log1p(-p)))
+			b.ops.Mean += n * ops
+			b.ops.Variance += n * ops * (1 + ops)
+			b.ops.Largest = max(b.ops.Largest, 1+ops)
+			b.keys.Add(float64(step), chance*-math.Expm1(s.sampled*math.Log1p(-p)))
 		}
 		rank += step
 	}
@@ -188,13 +161,13 @@ func checkRanks(run *judged) finding {
 		}
 		checks := 2 * len(bins) * len(keySamples)
 		for _, b := range bins {
-			if b.ops.improbable(checks) {
+			if b.ops.Improbable(checks) {
 				return failed("", "the %v got %d of the servers' sampled %s where %s gives them %.0f: the skew is wrong there",
-					b, b.ops.observed, sample.what, run.expected.Law, b.ops.mean)
+					b, b.ops.Observed, sample.what, run.expected.Law, b.ops.Mean)
 			}
-			if b.keys.improbable(checks) {
+			if b.keys.Improbable(checks) {
 				return failed("", "of the %v, the servers' samples of %s have %d where %s gives %.0f: the skew is wrong (some records are never asked for, or draws repeat each other)",
-					b, sample.what, b.keys.observed, run.expected.Law, b.keys.mean)
+					b, sample.what, b.keys.Observed, run.expected.Law, b.keys.Mean)
 			}
 		}
 		ranges = len(bins)
@@ -209,7 +182,7 @@ func checkSuccessors(run *judged) finding {
 	if e.cells == nil || len(run.Servers()) > len(e.cells) {
 		return inapplicable("records have no fixed shares")
 	}
-	var equal count
+	var equal stats.Count
 	pairs := uint64(0)
 	for i, node := range run.Servers() {
 		seen := node.Summary.Seen
@@ -217,15 +190,15 @@ func checkSuccessors(run *judged) finding {
 			continue
 		}
 		share := stats.Total(e.cells[i]) - stats.Total(e.hot.inserts.cells[i])
-		equal.add(float64(seen.Pairs), min(1, e.squares[i]/(share*share)))
-		equal.observed += seen.EqualPairs
+		equal.Add(float64(seen.Pairs), min(1, e.squares[i]/(share*share)))
+		equal.Observed += seen.EqualPairs
 		pairs += seen.Pairs
 	}
-	if equal.improbable(1) {
+	if equal.Improbable(1) {
 		return failed("", "of %d sampled operations, %d are followed by one on the same key where %s gives %.0f: successive draws are not independent",
-			pairs, equal.observed, e.Law, equal.mean)
+			pairs, equal.Observed, e.Law, equal.Mean)
 	}
-	return passed("%d of %d sampled operations are followed by one on the same key, expected %.0f", equal.observed, pairs, equal.mean)
+	return passed("%d of %d sampled operations are followed by one on the same key, expected %.0f", equal.Observed, pairs, equal.Mean)
 }
 
 // squares returns, by server, the sum of its records' squared shares of all operations:

@@ -121,8 +121,8 @@ func TestRankBins(t *testing.T) {
 				keys += 1 - math.Pow(1-p, sampled[at])
 			}
 		}
-		if math.Abs(ops-b.ops.mean) > 1e-3*ops || math.Abs(keys-b.keys.mean) > 1e-3*keys {
-			t.Errorf("ranks %d to %d: %v operations on %v keys, want %v on %v", b.first, b.last, b.ops.mean, b.keys.mean, ops, keys)
+		if math.Abs(ops-b.ops.Mean) > 1e-3*ops || math.Abs(keys-b.keys.Mean) > 1e-3*keys {
+			t.Errorf("ranks %d to %d: %v operations on %v keys, want %v on %v", b.first, b.last, b.ops.Mean, b.keys.Mean, ops, keys)
 		}
 	}
 }

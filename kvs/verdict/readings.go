@@ -73,7 +73,7 @@ func checkCounted(run *judged) finding {
 	heard := ""
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
-		least, most := node.Readings.Ops(s.WindowStart, windowEnd(s), 0)
+		least, most := node.Readings.Ops(s.WindowStart, s.WindowEnd(), 0)
 		counted, bound := float64(s.InWindow.Ops()+sums.Spots), underWay(run, sums)
 		if counted < least-bound || counted > most+bound {
 			return failed(node.Name, "the client counts %.0f operations in a window of %.3f s, at its ends it had told the launcher of %s: they differ by more than the %.0f that were under way",
@@ -99,7 +99,7 @@ func checkSeconds(run *judged) finding {
 		if ops := s.InWindow.Ops(); h.Ops != ops || math.Abs(h.LengthS-s.WindowLengthS) > 1e-6*s.WindowLengthS {
 			return failed(node.Name, "the server's seconds have %d operations in %.6f s, its window %d in %.6f s", h.Ops, h.LengthS, ops, s.WindowLengthS)
 		}
-		least, most := node.Readings.Ops(s.WindowStart, windowEnd(s), readingS)
+		least, most := node.Readings.Ops(s.WindowStart, s.WindowEnd(), readingS)
 		if counted := float64(s.InWindow.Ops()); counted < least || counted > most {
 			return failed(node.Name, "the server counts %.0f operations in its window, the launcher heard of %s", counted, between(least, most, "%.0f", ""))
 		}

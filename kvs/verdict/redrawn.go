@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs/route"
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -161,7 +162,7 @@ type sender struct {
 }
 
 func (run *judged) sender() (*sender, error) {
-	config, _, keys, err := workOf(run.Workload)
+	config, _, keys, err := work.Of(run.Workload)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +252,7 @@ func checkSent(run *judged) finding {
 	if err != nil {
 		return failed("", "%v", err)
 	}
-	known := run.Store == nil && run.Restart == nil && e.plan != nil && !slices.ContainsFunc(run.Nodes, withoutStore)
+	known := run.Store == nil && run.Restart == nil && e.plan != nil && !slices.ContainsFunc(run.Nodes, metrics.RunNode.Storeless)
 	made, spent := make(map[[2]int]bool), 0.0
 	for _, w := range run.workers() {
 		lanes, fault := make([]lane, w.place.Workers), finding{}

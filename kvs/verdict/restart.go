@@ -1,30 +1,10 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
 
 	"kvlab/metrics"
-	"kvlab/workload"
 )
-
-// CheckRestart returns an error unless a run of these flags of the clients can be judged
-// when a server is killed in the window: an operation whose outcome is unknown must not
-// decide which keys there are.
-func CheckRestart(flags metrics.Settings) error {
-	config, _, _, err := workOf(flags)
-	if err != nil {
-		return err
-	}
-	plan, err := workload.New(config)
-	if err != nil {
-		return err
-	}
-	if plan.Share(workload.Insert)+plan.Share(workload.Delete)+plan.Share(workload.Scan) > 0 {
-		return fmt.Errorf("--restart-at: -workload %s inserts, deletes or scans: want only gets, puts and read-modify-writes, as YCSB-A, YCSB-B, YCSB-C and YCSB-F have", config.Workload)
-	}
-	return nil
-}
 
 // checkUnknown: the outcome of operations is unknown only because the launcher killed their
 // server, and of no more calls than were under way.
@@ -72,7 +52,7 @@ func checkRestarted(run *judged) finding {
 			unknown = unknown.Add(client.Peers[i].Unknown)
 		}
 	}
-	verified := verifiedBy(run.Run, i)
+	verified := run.Run.VerifiedBy(i)
 	reported := run.Restart.Reported.Add(run.Servers()[i].Summary.Total)
 	sent, applied := verified.Add(unknown).ByKind(), reported.Add(run.Restart.Unreported).ByKind()
 	for k, name := range metrics.KindNames {

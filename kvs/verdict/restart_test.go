@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // restartedRun returns goodRun after a kill of s1: its first process reported half of what it
@@ -82,30 +83,12 @@ func TestRestart(t *testing.T) {
 	} {
 		run := restartedRun()
 		test.spoil(run, run.Nodes[2].Summary)
-		Total(&run.Run)
+		account.Total(&run.Run)
 		if got := run.made(counting).String(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 		if test.name == "good" && (run.Counting != metrics.CountsBounded || !strings.Contains(run.Durability, "killed")) {
 			t.Errorf("counts %s, durability %q", run.Counting, run.Durability)
-		}
-	}
-}
-
-func TestCheckRestart(t *testing.T) {
-	for _, test := range []struct {
-		flags metrics.Settings
-		want  string
-	}{
-		{metrics.Settings{"workload": "YCSB-A"}, ""},
-		{metrics.Settings{"workload": "YCSB-F", "records": "1000"}, ""},
-		{metrics.Settings{"workload": "YCSB-D"}, "--restart-at: -workload YCSB-D inserts, deletes or scans: want only gets, puts and read-modify-writes"},
-		{metrics.Settings{"workload": "YCSB-E"}, "--restart-at: -workload YCSB-E inserts"},
-		{metrics.Settings{"workload": "x"}, "-workload"},
-	} {
-		err := CheckRestart(test.flags)
-		if got := err != nil; got != (test.want != "") || got && !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%v: %v, want %q", test.flags, err, test.want)
 		}
 	}
 }

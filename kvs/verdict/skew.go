@@ -63,19 +63,7 @@ func (h topRecord) observed(seen *metrics.Seen, server float64) float64 {
 
 // furthestOff returns the largest accepted distance of a kind's count, of n operations,
 // from its mean. A correct run exceeds it at most once in 10^9 times.
-func furthestOff(n, share float64) float64 { return bernstein(n*share*(1-share), 1, 1e-9) }
-
-// bernstein returns the distance from its mean that a sum of independent variables exceeds at
-// most with a probability, given the sum's variance and the most that one variable adds
-// (S. Bernstein's inequality; Boucheron, Lugosi and Massart, Concentration Inequalities,
-// 2013, section 2.8).
-func bernstein(variance, largest, probability float64) float64 {
-	if variance == 0 {
-		return 0
-	}
-	rare := math.Log(2 / probability)
-	return largest*rare/3 + math.Sqrt(largest*largest*rare*rare/9+2*variance*rare)
-}
+func furthestOff(n, share float64) float64 { return stats.Bernstein(n*share*(1-share), 1, 1e-9) }
 
 // kindShares returns the kinds' shares of the operations that the servers applied after
 // the load, and the number of these.

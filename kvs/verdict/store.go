@@ -8,102 +8,9 @@ import (
 	"strings"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/format"
 )
-
-// totalStore fills in what a result says of its store, how strongly the counts of both
-// sides are compared, and how many reads third-party clients made.
-func totalStore(run *metrics.Run) {
-	run.Counting, run.Store, run.Durability, run.StrangerReads, run.Beside = metrics.CountsExact, nil, "", 0, nil
-	if slices.ContainsFunc(run.Nodes, func(node metrics.RunNode) bool { return node.Summary == nil }) {
-		run.Counting = "" // nothing is compared of a run that ended early
-	}
-	for i, node := range run.Servers() {
-		s := node.Summary
-		if s != nil && s.Strangers != nil {
-			run.StrangerReads += s.Strangers.Gets + s.Strangers.Scans
-		}
-		if c := node.Config; c != nil && c.Capabilities != nil && c.Capabilities.Durability != "" {
-			run.Durability = "engine " + c.Flags.Engine() + ", " + c.Capabilities.Durability
-		}
-		if !node.Foreign() {
-			continue
-		}
-		can := node.Config.Capabilities
-		if run.Store == nil {
-			run.Store = &metrics.Store{
-				Name: can.Engine, Driver: can.Driver, Version: can.Version, Commit: can.Commit, Binary: can.Binary, Settings: can.Settings,
-				Connections: run.Workload.Connections(),
-				Missing:     []string{"the servers' samples", "their window"},
-			}
-			if can.Unseen != "" {
-				run.Store.Missing = append(run.Store.Missing, "their processes ("+can.Unseen+")")
-			}
-		}
-		if can.Counts == metrics.CountsNone {
-			run.Counting = metrics.CountsNone
-		}
-		if s != nil && s.Store != nil {
-			executed, verified := s.Store.Executed().Gets, readsOf(s.Store, verifiedBy(*run, i))
-			run.StrangerReads += executed - min(executed, verified)
-			_, beside := s.Store.Strangers()
-			for name, n := range beside {
-				if run.Beside == nil {
-					run.Beside = make(map[string]uint64)
-				}
-				run.Beside[name] += n
-			}
-		}
-	}
-	if run.Counting == metrics.CountsExact && (run.Restart != nil || run.Store != nil && run.Retries != nil) {
-		run.Counting = metrics.CountsBounded
-	}
-	if run.Restart != nil {
-		run.Durability = strings.Join(format.NonEmpty(run.Durability, "a server killed in the window"), ", ")
-	}
-}
-
-// verifiedBy returns what all clients verified with a server, by its number. A client
-// knows a foreign server only by its address.
-func verifiedBy(run metrics.Run, server int) (all metrics.Counts) {
-	for _, client := range run.Summaries(metrics.Client) {
-		if server < len(client.Peers) {
-			all = all.Add(client.Peers[server].Counts)
-		}
-	}
-	return all
-}
-
-// readsOf returns how many of the verified operations a store counts as Gets.
-func readsOf(w *metrics.StoreWitness, verified metrics.Counts) uint64 {
-	if w.After.RMWGets {
-		return verified.Gets + verified.ReadModifyWrites
-	}
-	return verified.Gets
-}
-
-// StoreCount is the operations of those kinds that a foreign store counts together.
-type StoreCount struct {
-	Kind               string
-	Verified, Executed uint64 // by the clients, and by the store's own counters
-}
-
-const readKinds = "reads"
-
-// StoreCounts compares what a server of a foreign store executed with what the clients
-// verified; nil of a store that counts nothing.
-func StoreCounts(run metrics.Run, server int) []StoreCount {
-	s := run.Servers()[server].Summary
-	if s == nil || s.Store == nil {
-		return nil
-	}
-	executed, verified := s.Store.Executed(), verifiedBy(run, server)
-	return []StoreCount{
-		{"writes", verified.Values(), executed.Values()},
-		{"deletes", verified.Deletes, executed.Deletes},
-		{readKinds, readsOf(s.Store, verified), executed.Gets},
-	}
-}
 
 // checkExecuted: a foreign store's own counters say that each server executed what the
 // clients verified, and what else they did: they tell fewer kinds apart than the clients.
@@ -117,7 +24,7 @@ func checkExecuted(run *judged) finding {
 		if node.Summary.Store == nil {
 			return failed(node.Name, "the server gives no account of what the store counted")
 		}
-		w, verified := node.Summary.Store, verifiedBy(run.Run, i)
+		w, verified := node.Summary.Store, run.Run.VerifiedBy(i)
 		if w.Fault != "" {
 			return failed(node.Name, "%s", w.Fault)
 		}
@@ -127,11 +34,11 @@ func checkExecuted(run *judged) finding {
 		if others, _ := w.Strangers(); len(others) > 0 {
 			return failed(node.Name, "the store executed %s, which no client of the run sends: a third-party client's%s", format.Named(others), peersOf(w))
 		}
-		for _, c := range StoreCounts(run.Run, i) {
+		for _, c := range account.StoreCounts(run.Run, i) {
 			switch {
 			case c.Executed < c.Verified:
 				return failed(node.Name, "the store executed %d %s and the clients verified %d: the others were answered without it, or its counters were reset", c.Executed, c.Kind, c.Verified)
-			case c.Executed > c.Verified && c.Kind != readKinds && run.Counting == metrics.CountsExact:
+			case c.Executed > c.Verified && c.Kind != account.ReadKinds && run.Counting == metrics.CountsExact:
 				return failed(node.Name, "the store executed %d %s and the clients verified %d: a third-party client wrote, or some were sent twice%s", c.Executed, c.Kind, c.Verified, peersOf(w))
 			}
 		}
@@ -180,7 +87,7 @@ func checkHits(node string, w *metrics.StoreWitness, verified metrics.Counts) fi
 // as of a foreign store that was not empty before.
 func held(node metrics.RunNode) (keys uint64, known bool) {
 	switch s := node.Summary; {
-	case withoutStore(node):
+	case node.Storeless():
 		return 0, false
 	case !node.Foreign():
 		return s.Seen.Records, true
@@ -205,7 +112,7 @@ func checkLoad(run *judged) finding {
 			added[i] = added[i].Add(peer.Counts)
 		}
 	}
-	if e := run.expected; !slices.ContainsFunc(run.Nodes, withoutStore) && (load.Puts != e.Records || load.Hits != e.Records) {
+	if e := run.expected; !slices.ContainsFunc(run.Nodes, metrics.RunNode.Storeless) && (load.Puts != e.Records || load.Hits != e.Records) {
 		return failed("", "%d of %d records were loaded and %d read back: the store was not full when the workload began", load.Puts, e.Records, load.Hits)
 	}
 	for i, node := range servers {

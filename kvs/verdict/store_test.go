@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // foreignRun returns goodRun with the hosts of a foreign store, which counts Puts of all kinds
@@ -60,7 +61,7 @@ func TestForeignStore(t *testing.T) {
 		{"keys are lost", func(_ *judged, c *metrics.StoreCounts) { c.Records = 0 }, "INVALID(0 keys are left of 1 that were loaded: values expire, or are lost, s1)", metrics.CountsExact},
 		{"a read-modify-write is a get and a put", func(run *judged, c *metrics.StoreCounts) {
 			c.RMWGets = true
-			c.Counts.Gets += verifiedBy(run.Run, 1).ReadModifyWrites
+			c.Counts.Gets += run.Run.VerifiedBy(1).ReadModifyWrites
 		}, "VALID", metrics.CountsExact},
 		{"a read-modify-write reads nothing", func(_ *judged, c *metrics.StoreCounts) { c.RMWGets = true }, "INVALID(the store executed 190 reads and the clients verified 194: the others were answered without it, or its counters were reset, s1)", metrics.CountsExact},
 		{"restart", func(run *judged, _ *metrics.StoreCounts) {
@@ -79,7 +80,7 @@ func TestForeignStore(t *testing.T) {
 	} {
 		run := foreignRun()
 		test.spoil(run, &run.Nodes[1].Summary.Store.After)
-		Total(&run.Run)
+		account.Total(&run.Run)
 		if got := run.made(counting).String(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -12,46 +11,6 @@ import (
 // minOverlap is the share of the shortest window that all clients must have
 // measured together.
 const minOverlap = 0.95
-
-// totalWindow fills in the common window and the operations inside it, to half an edge
-// slot at each end. All clients' windows are by one clock (metrics.Record.Time).
-func totalWindow(run *metrics.Run) {
-	clients := run.Summaries(metrics.Client)
-	if len(clients) == 0 {
-		return
-	}
-	opens, closes, shortest := clients[0].WindowStart, windowEnd(clients[0]), clients[0].WindowLengthS
-	for _, c := range clients[1:] {
-		if c.WindowStart.After(opens) {
-			opens = c.WindowStart
-		}
-		if end := windowEnd(c); end.Before(closes) {
-			closes = end
-		}
-		shortest = min(shortest, c.WindowLengthS)
-	}
-	if shortest <= 0 {
-		return
-	}
-	run.WindowStart, run.WindowS = opens, max(0, closes.Sub(opens).Seconds())
-	run.OverlapShare = min(1, run.WindowS/shortest)
-	for _, c := range clients {
-		ops, seconds := c.Within(opens.Sub(c.WindowStart).Seconds(), windowEnd(c).Sub(closes).Seconds())
-		run.Ops += ops
-		run.OpsPerS += metrics.PerSecond(float64(ops), seconds)
-		if c.Offered != nil {
-			// The share that is achieved stays that of the client's own window.
-			offered := *c.Offered
-			offered.Ops = uint64(math.Round(float64(offered.Ops) * float64(ops) / float64(max(1, c.InWindow.Ops()))))
-			run.Offered = cmp.Or(run.Offered, new(metrics.Offered))
-			run.Offered.Add(offered)
-		}
-	}
-}
-
-func windowEnd(s *metrics.Summary) time.Time {
-	return s.WindowStart.Add(time.Duration(s.WindowLengthS * float64(time.Second)))
-}
 
 // CheckCommonWindow rejects a pair of runs whose windows overlap by less than minOverlap.
 // The verdict on a run without a window says why there is none.
@@ -156,7 +115,7 @@ func checkHeard(run *judged) finding {
 		heard += h.Ops
 		end := h.Start.Add(time.Duration(h.LengthS * float64(time.Second)))
 		// A client that waits for a processor says late that its window opens, or closes.
-		unknown := readingS + secondsApart(h.Start, s.WindowStart) + secondsApart(end, windowEnd(s))
+		unknown := readingS + secondsApart(h.Start, s.WindowStart) + secondsApart(end, s.WindowEnd())
 		bound := underWay(run, sums) + unsent(s) + peakRate*s.OpsPerS()*unknown
 		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops()+sums.Spots)) > bound {
 			return failed(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were under way", s.InWindow.Ops(), h.Ops, bound)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 )
 
 // measuring gives the clients of a run windows of 100 s, some seconds after
@@ -27,7 +28,7 @@ func measuring(run *judged, rates []uint64, after ...float64) {
 func TestTotalCommonWindow(t *testing.T) {
 	run := goodRun()
 	measuring(run, []uint64{10, 20}, 0, 2) // 2 s are 60 slots
-	Total(&run.Run)
+	account.Total(&run.Run)
 	if run.Ops != 1000-60+2000-60 || math.Abs(run.WindowS-98) > 1e-9 {
 		t.Errorf("%d operations in %v s, want 2880 in 98", run.Ops, run.WindowS)
 	}
@@ -43,7 +44,7 @@ func TestTotalOffered(t *testing.T) {
 	for i, rate := range []float64{10, 40} {
 		run.Nodes[2+i].Summary.Offered = &metrics.Offered{OpsPerS: rate, Ops: uint64(100 * rate)}
 	}
-	Total(&run.Run)
+	account.Total(&run.Run)
 	if run.Offered.OpsPerS != 50 || run.Offered.Ops != 940+2*1940 {
 		t.Errorf("offered %+v, want 50 ops/s and 4820 operations", run.Offered)
 	}

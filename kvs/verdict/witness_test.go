@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/workload"
 )
 
@@ -78,7 +79,7 @@ func inOctave(k int, n uint64) []uint64 { return append(make([]uint64, k), n) }
 
 // witnesses makes every check of the run.
 func (r *judged) witnesses() metrics.Verdict {
-	Total(&r.Run)
+	account.Total(&r.Run)
 	return r.made(checks)
 }
 
@@ -287,7 +288,7 @@ func TestRate(t *testing.T) {
 		"20000 operations are counted in the common window, the clients have 10000 in theirs": func(run *judged) { run.Ops *= 2; run.OpsPerS *= 2 },
 	} {
 		run := witnessed()
-		Total(&run.Run)
+		account.Total(&run.Run)
 		spoil(run)
 		if v := run.made(rows("rate")); v.Reason != want {
 			t.Errorf("%s, want %q", v, want)

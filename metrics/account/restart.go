@@ -27,7 +27,7 @@ func (n *Reported) restarted(name string, clients []*Reported) *metrics.Restart 
 		if s == nil {
 			return nil
 		}
-		if end := s.WindowStart.Add(time.Duration(s.WindowLengthS * float64(time.Second))); closes.IsZero() || end.Before(closes) {
+		if end := s.WindowEnd(); closes.IsZero() || end.Before(closes) {
 			closes = end
 		}
 		if s.WindowStart.After(opens) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/kvs/verdict"
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/format"
 )
 
@@ -40,7 +40,7 @@ type kindCount struct {
 func countsOf(run metrics.Run) (all []kindCount) {
 	if run.Store != nil {
 		for i := range run.Servers() {
-			for at, c := range verdict.StoreCounts(run, i) {
+			for at, c := range account.StoreCounts(run, i) {
 				if i == 0 {
 					all = append(all, kindCount{Kind: c.Kind})
 				}

@@ -8,6 +8,7 @@ import (
 
 	"kvlab/kvs/experiment"
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/audit"
 	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/metrics"
 	"kvlab/metrics/account"
@@ -45,7 +46,7 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 		if then.Audit != nil {
 			secret = then.Audit.Secret
 		}
-		run.Audit = verdict.JudgeAudit(run, secret, account.Audits(reported))
+		run.Audit = audit.Judge(run, secret, account.Audits(reported))
 	}
 	switch run.Verdict = judge(&run); {
 	case !finished && (then.Verdict.Valid || then.Verdict.Check == verdict.Ceiling):

@@ -1,4 +1,4 @@
-package verdict
+package audit
 
 import (
 	"fmt"
@@ -84,7 +84,7 @@ func TestSpots(t *testing.T) {
 
 // What a spot found is named, with what was there before.
 func TestStaleSpot(t *testing.T) {
-	run := oneKey(t, 0)
+	run := oneKey(0)
 	w := write{client: 1, worker: 1, value: metrics.MakeWriteID(1, 1, 20), sent: 10, acked: 20}
 	for _, test := range []struct {
 		sent  uint32
@@ -112,7 +112,7 @@ func TestStaleSpot(t *testing.T) {
 		if err := records[1].Pack(keys); err != nil {
 			t.Fatal(err)
 		}
-		got := JudgeAudit(run, "1", records)
+		got := Judge(run, "1", records)
 		if why := got.Fault(); !strings.Contains(why, test.want) || test.want == "" && why != "" || got.Spots != 2 {
 			t.Errorf("%s at %d: %q, want %q", test.found, test.sent, why, test.want)
 		}
