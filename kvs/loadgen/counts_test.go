@@ -72,13 +72,13 @@ func countedRuns() []counted {
 		{"A, fewer records than workers", "mutex", "binary", func(c *Config) { c.Workload.Workload, c.Workload.Records, c.Workers = workload.YCSBA, 2, 5 }},
 		{"C, many in flight", "mutex", "binary", func(c *Config) { c.Workload.Workload, c.InFlight, c.Dedup = workload.YCSBC, 8, true }},
 		{"F, one connection", "mutex", "binary", func(c *Config) {
-			c.Workload.Workload, c.Workers, c.Connections, c.Batch, c.InFlight, c.CRC = workload.YCSBF, 5, 1, 1, 2, true
+			c.Workload.Workload, c.Workload.Records, c.Workers, c.Connections, c.Batch, c.InFlight, c.CRC = workload.YCSBF, 501, 5, 1, 1, 2, true
 		}},
 		{"F, two connections", "mutex", "binary", func(c *Config) {
-			c.Workload.Workload, c.Workers, c.Connections, c.Batch, c.InFlight = workload.YCSBF, 5, 2, 3, 3
+			c.Workload.Workload, c.Workload.Records, c.Workers, c.Connections, c.Batch, c.InFlight = workload.YCSBF, 1001, 5, 2, 3, 3
 		}},
 		{"F, adaptive batches", "mutex", "gob", func(c *Config) {
-			c.Workload.Workload, c.Workers, c.Connections, c.InFlight = workload.YCSBF, 5, 2, 2
+			c.Workload.Workload, c.Workload.Records, c.Workers, c.Connections, c.InFlight = workload.YCSBF, 1001, 5, 2, 2
 			c.AutoBatch, c.TargetLatency = true, time.Millisecond
 		}},
 		{"B, constant open loop", "mutex", "binary", func(c *Config) { c.Rate.OpsPerS, c.Arrivals = 3000, workload.Constant }},
