@@ -4,6 +4,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
+	"kvlab/metrics/build"
 	"kvlab/metrics/format"
 	"kvlab/metrics/manifest"
 	"kvlab/plots/folder"
@@ -153,7 +155,13 @@ func runAlone(dir string) (result Result, again metrics.Run) {
 		}
 		log.Close()
 	}
-	result.Differences = append(differences(runFile, read.Run, again), result.Differences...)
+	d := difference{prefix: runFile}
+	if own := build.Commit(); own != "" && own != read.GitCommit { // its sentences may have other words
+		d.figures = true
+		result.Unchecked = append(result.Unchecked, "the words of its sentences beside their figures: commit "+cmp.Or(read.GitCommit, "unknown")+" wrote them")
+	}
+	d.compare("", jsonOf(read.Run), jsonOf(again))
+	result.Differences = append(d.lines, result.Differences...)
 	return result, again
 }
 
