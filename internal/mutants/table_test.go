@@ -24,7 +24,7 @@ const (
 	histograms  = "metrics/latency/set.go"
 	source      = "workload/source.go"
 	arrivals    = "workload/arrivals.go"
-	total       = "kvs/verdict/window.go"
+	total       = "metrics/account/total.go"
 	sampler     = "metrics/usage/window.go"
 	result      = "kvs/cluster/trial/result.go"
 	nodeTime    = "kvs/node/time.go"

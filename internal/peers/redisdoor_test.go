@@ -48,7 +48,7 @@ func BenchmarkRedisDoor(b *testing.B) {
 	}
 }
 
-// startDoor starts a server of the store, and returns the port of its RESP door.
+// startDoor starts a server of the store, and returns the port of its RESP gateway.
 func startDoor(b *testing.B) (port string) {
 	program := filepath.Join(b.TempDir(), "kvsserver")
 	if out, err := exec.Command("go", "build", "-o", program, "./cmd/kvsserver").CombinedOutput(); err != nil {

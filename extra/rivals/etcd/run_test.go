@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 	for _, workload := range []string{"YCSB-A", "YCSB-D", "YCSB-F"} {
 		run, verdict := launch(t, "etcd", "--workload", workload)
 		if verdict != "verdict VALID" || run.Counting != metrics.CountsExact || run.StrangerReads != 0 {
-			t.Errorf("%s: %s, counts %s, %d reads of strangers", workload, verdict, run.Counting, run.StrangerReads)
+			t.Errorf("%s: %s, counts %s, %d reads of third-party clients", workload, verdict, run.Counting, run.StrangerReads)
 		}
 		if s := run.Store; s == nil || s.Driver != "etcd" || s.Version == "" || s.Settings["quota-backend-bytes"] != "8589934592" {
 			t.Errorf("%s: store %+v", workload, s)
