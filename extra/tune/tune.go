@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"kvlab/kvs/cluster/preflight"
 	"kvlab/metrics"
@@ -51,9 +50,7 @@ func show(p metrics.Preflight) string {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b metrics.HostSetting) int { return cmp.Compare(order[a.Name], order[b.Name]) })
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "setting\tvalue\trecommended\tset by\tsource\tnodes")
+	cells := [][]string{{"setting", "value", "recommended", "set by", "source", "nodes"}}
 	for _, s := range rows {
 		nodes, want := strings.Join(names[s], ","), s.Want
 		if len(names[s]) == len(p.Machines) {
@@ -65,15 +62,13 @@ func show(p metrics.Preflight) string {
 		if s.Setter == metrics.SetAbsent {
 			want = "-"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, cmp.Or(s.Value, "-"), want, s.Setter, s.Source, nodes)
+		cells = append(cells, []string{s.Name, cmp.Or(s.Value, "-"), want, string(s.Setter), s.Source, nodes})
 	}
-	table.Flush() // to memory: no error
-	commands(&b, rows)
-	return b.String()
+	return format.Aligned(cells) + commands(rows)
 }
 
-// commands adds the commands that set those values that are not the recommended ones.
-func commands(b *strings.Builder, rows []metrics.HostSetting) {
+// commands returns the commands that set those values that are not the recommended ones.
+func commands(rows []metrics.HostSetting) string {
 	var lines []string
 	for _, s := range rows {
 		if s.Meets() || s.Setter != metrics.SetInNamespace && s.Setter != metrics.SetOnHost {
@@ -93,7 +88,8 @@ func commands(b *strings.Builder, rows []metrics.HostSetting) {
 			lines = append(lines, line)
 		}
 	}
-	if len(lines) > 0 {
-		fmt.Fprintf(b, "\nas root on each host, until it boots again (kvlab sets none of them):\n  %s\n", strings.Join(lines, "\n  "))
+	if len(lines) == 0 {
+		return ""
 	}
+	return fmt.Sprintf("\nas root on each host, until it boots again (kvlab sets none of them):\n  %s\n", strings.Join(lines, "\n  "))
 }

@@ -27,9 +27,9 @@ func noCeiling(reason string) metrics.Trial {
 	return metrics.Trial{Result: metrics.Result{Verdict: metrics.Verdict{Reason: reason}}}
 }
 
-// measure measures the ceilings of a trial after its preflight, with the trial's nodes
-// and clocks. A run that is a ceiling itself has none. A failure stands in the
-// ceiling's note; the only error is the end of ctx.
+// measure measures the ceilings of a trial after its preflight, with the trial's nodes and
+// clocks. A run that is itself a ceiling has none. The ceiling's note tells a failure. The only
+// error is the end of ctx.
 func (known ceilings) measure(ctx context.Context, at configuration, setup trial.Setup) (*metrics.Ceiling, error) {
 	switch {
 	case at.cfg.NoCeiling:
@@ -106,9 +106,9 @@ func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.
 	return c.Over(run.OpsPerS, full)
 }
 
-// tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. Its logs and
-// its run.json stay in dir, in place of those of an earlier try.
-// The error says why the processes ended early; the run's verdict names every failure.
+// tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. Its logs and its
+// run.json replace those of an earlier try in dir. The error says why the processes ended
+// early. The run's verdict names every failure.
 func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kind experiment.Overlay, lengths []string, of trial.Setup, dir trial.Folder) (run metrics.Run, err error) {
 	plan.ClientArgs = slices.Concat(plan.ClientArgs, lengths)
 	if err := cmp.Or(os.RemoveAll(string(dir)), os.Mkdir(string(dir), 0o755)); err != nil {

@@ -17,7 +17,7 @@ import (
 	"kvlab/metrics"
 )
 
-// argsText holds what of a command line becomes a plan.Spec until all words are seen.
+// argsText holds the words of a command line that make a plan.Spec, until all are read.
 type argsText struct {
 	server, client string
 	words          []string             // positional
@@ -25,8 +25,8 @@ type argsText struct {
 	extras         []Kind               // whose commands an error may mean
 }
 
-// parseArgs reads a command line without its program's name. Flags may stand
-// before, between and after the positional words, those of the programs among them.
+// parseArgs reads a command line without its program's name. Flags, also the programs', may
+// stand before, between and after the positional words.
 // The usage text goes to help when it is asked for; the error is then flag.ErrHelp.
 func (l *Launcher) parseArgs(args []string, help io.Writer) (Config, error) {
 	cfg, extras := &Config{extras: l.Extras, Spec: plan.Spec{ContainFlag: l.Extras.Contain}}, l.Extras.Kinds
@@ -172,8 +172,8 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	return nil
 }
 
-// programFlag is a flag of the programs that stands among the launcher's. One that
-// both programs have is given to both.
+// programFlag is a flag of the programs among the launcher's. If both programs have it, both
+// get its value.
 type programFlag struct {
 	metrics.Flag
 	of    string // the programs that have it: "servers", "clients" or "servers and clients"

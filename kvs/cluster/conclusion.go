@@ -14,9 +14,9 @@ import (
 	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
-	"kvlab/plots"
 	"kvlab/plots/compare"
 	"kvlab/plots/folder"
+	"kvlab/plots/report"
 )
 
 // conclude prints the result of a run of one trial, the verdict last.
@@ -29,7 +29,7 @@ func (l *Launcher) conclude(cfg Config, dir trial.Folder, run metrics.Run, ended
 	if run.Verdict.Valid {
 		text = labLines(run) + "\n"
 		if cfg.Verbose {
-			text += plots.Summary(run) + "\n"
+			text += report.RunSummary(run) + "\n"
 		}
 	}
 	if cfg.Verbose {
@@ -149,9 +149,9 @@ func soakText(run metrics.Run) string {
 	return b.String()
 }
 
-// printAnswer prints a result in some eight lines of 80 characters: what it is, what was
-// checked, what limits and what weakens it, where the rest is, and what to do next. One that is
-// not good has at most mostLines with the verdict, which has the whole of a longer reason.
+// printAnswer prints a result in about eight lines of 80 characters: the figures, what was
+// checked, what limits and what weakens them, where the rest is, and what to do next. A result
+// that is not good has at most mostLines with the verdict. The verdict has the whole reason.
 func printAnswer(w io.Writer, a answer.Answer, dir trial.Folder) {
 	p := painterOf(w)
 	var rest strings.Builder
@@ -203,8 +203,33 @@ func firstLines(text string, most int) string {
 	return strings.Join(lines[:most], "\n") + " …"
 }
 
-// mostLines are those of a result that is INVALID, on a terminal.
+// mostLines is the largest number of lines of an INVALID result on a terminal.
 const mostLines = 6
 
-// answerIndent is the column in which an answer's sentences begin.
+// answerIndent is the column at which an answer's sentences begin.
 const answerIndent = 9
+
+// The colours of text, as parameters of SGR (ECMA-48, 8.3.117). Every palette has them. They
+// say nothing that the words do not.
+const (
+	bold   = "1"
+	green  = "1;32"
+	red    = "1;31"
+	yellow = "33"
+)
+
+// painter colours text, or returns it as it is.
+type painter bool
+
+// painterOf returns the painter for an output: it colours text on a terminal, unless
+// NO_COLOR is set (https://no-color.org).
+func painterOf(w io.Writer) painter {
+	return painter(format.Width(w) > 0 && os.Getenv("NO_COLOR") == "")
+}
+
+func (p painter) paint(colour, text string) string {
+	if !p || text == "" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}

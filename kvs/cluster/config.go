@@ -138,17 +138,16 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 // nodeFlags defines the flags that name the nodes and say how to reach them.
 func (c *Config) nodeFlags(fs *flag.FlagSet) {
 	fs.Func("nodes", "comma-separated `names` of nodes to reach by ssh, as [user@]host[:port]; the first ones serve", func(text string) error {
-		c.Nodes = strings.Split(text, ",")
-		listed := make(map[string]bool)
-		for _, text := range c.Nodes {
-			node, err := nodes.Named(text)
+		c.Nodes = nil
+		for name := range strings.SplitSeq(text, ",") {
+			node, err := nodes.Named(name)
 			if err != nil {
 				return err
 			}
-			if listed[node.Name] {
+			if slices.ContainsFunc(c.Nodes, func(other nodes.Node) bool { return other.Name == node.Name }) {
 				return fmt.Errorf("%s is listed twice", node.Name)
 			}
-			listed[node.Name] = true
+			c.Nodes = append(c.Nodes, node)
 		}
 		return nil
 	})
@@ -234,7 +233,7 @@ func parseCores(text string) (string, error) {
 // quickArgs are the clients' arguments of --quick, before any others.
 var quickArgs = []string{"-secs=5", "-warmup=1", "-records=100000"}
 
-// runName is the form of --name: safe in a path, a label of a figure, and a shell.
+// runName is the form of --name. It is safe in a path, in a figure's label and in a shell.
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 
 // parseName checks the end of a run folder's name.
@@ -255,5 +254,5 @@ func parseShare(text string) (float64, error) {
 	return share / 100, nil
 }
 
-// isCurve reports whether the run offers rates.
+// isCurve reports whether the trials offer rates.
 func (t Trials) isCurve() bool { return len(t.Curve.Rates) > 0 || t.Curve.Objective.Quantile != "" }

@@ -44,9 +44,9 @@ func ExitStatus(err error) int {
 	return exitInvalid
 }
 
-// explain adds the end of the job to the error that ended a run of a plan on its nodes.
-// When Slurm ends a job, it also signals the launcher in the batch script, which is no
-// interrupt by the user.
+// explain adds the end of the Slurm job, if it has ended, to the error that ended a run. When
+// Slurm ends a job, it also signals the launcher in the batch script. That is no interrupt by
+// the user.
 func explain(ctx context.Context, job nodes.Slurm, p plan.Plan, err error) error {
 	if err == nil || p.Places[0].Way.Kind != nodes.Srun {
 		return err

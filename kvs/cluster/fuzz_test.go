@@ -25,9 +25,9 @@ func FuzzArgs(f *testing.F) {
 			}
 			return
 		}
-		for _, name := range c.Nodes {
-			if strings.HasPrefix(name, "-") || strings.ContainsAny(name, "/ \t\n\x00") {
-				t.Fatalf("%q is taken for a node's name", name)
+		for _, node := range c.Nodes {
+			if strings.HasPrefix(node.Name, "-") || strings.ContainsAny(node.Name, "/ \t\n\x00") {
+				t.Fatalf("%q is taken for a node's name", node.Name)
 			}
 		}
 		if c.Servers < 0 || c.Clients < 0 || c.Secs < 0 {

@@ -16,6 +16,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -89,7 +90,7 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	return err
 }
 
-func (l *Launcher) run(ctx context.Context, args []string) error {
+func (l *Launcher) run(ctx context.Context, args []string) (err error) {
 	cfg, err := l.parse(ctx, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -132,6 +133,7 @@ func (l *Launcher) run(ctx context.Context, args []string) error {
 		// The wall of the network does not hold then, as the result says.
 	}
 	r := newResolver(ctx, l, cfg, nodes)
+	defer func() { err = cmp.Or(err, r.builds.Remove()) }()
 	if cfg.planner != nil {
 		return (&series{resolver: r}).run(ctx, args)
 	}

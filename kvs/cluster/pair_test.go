@@ -27,7 +27,7 @@ func pairOf(t *testing.T, fault string) (runs []metrics.Run, errs []error, stder
 			t.Fatal(err)
 		}
 		name := metrics.VariantNames[i]
-		trials[i] = job{configuration: configuration{cfg: cfg, programs: tr.Programs}, variant: name, dir: trial.Folder(t.TempDir()), run: metrics.Run{ID: name}, stderr: tr.Stderr}
+		trials[i] = job{configuration: configuration{cfg: cfg, programs: tr.Programs}, variant: name, setup: trial.Setup{Dir: trial.Folder(t.TempDir()), Stderr: tr.Stderr}, run: metrics.Run{ID: name}}
 		if trials[i].plan, err = plan.Make(context.Background(), cfg.Spec, nil); err == nil {
 			trials[i].settings, err = tr.Programs.Check(context.Background(), trials[i].plan)
 		}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
@@ -39,15 +38,15 @@ func (r *rerun) flags(fs *flag.FlagSet) {
 	parsed(fs, &r.margin, "margin", "with --rerun: the `share` by which a figure may differ and still agree (default 10%)", parseShare)
 }
 
-// The flags of a recorded command that do not hold elsewhere: they name machines or folders.
-// Those of where are kept unless the command line has one of its own.
+// The flags of a recorded command that name machines or folders. A rerun never takes those of
+// foreign. It takes those of where unless the command line itself says where it runs.
 var (
 	foreign = []string{"nodes", "hosts", "ssh-config", "slurm", "out", "name", "v"}
 	where   = []string{"local", "virtual", "link-rate"}
 )
 
-// repeated replaces a --rerun command line by the recorded one of the run's folder. What names
-// the machines and folders of the first run gives way to what the command line has.
+// repeated replaces a --rerun command line by the command that the run's folder records. It
+// leaves out the recorded flags that name machines and folders, and adds the command line's.
 func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error) {
 	r := cfg.Rerun
 	fail := func(err error) (Config, []string, error) { return cfg, nil, fmt.Errorf("rerun %s: %w", r.dir, err) }
@@ -113,8 +112,8 @@ func recordOf(dir string) (begun metrics.Sweep, isSweep bool, err error) {
 	return metrics.Sweep{ID: run.ID, Command: run.Command}, false, err
 }
 
-// fixed returns the words of a recorded command, in which variants have the commits that they had:
-// a revision such as HEAD~1 is another one by now.
+// fixed returns the words of a recorded command, with the variants' commits in place of their
+// revisions: a revision such as HEAD~1 is another commit by now.
 func fixed(begun metrics.Sweep) []string {
 	words := slices.Clone(begun.Command[1:])
 	for _, v := range begun.Variants {
@@ -156,12 +155,11 @@ func rerunText(r metrics.Rerun) string {
 	if r.Note != "" {
 		return fmt.Sprintf("rerun of %s: not compared: %s\n\n", r.Of, r.Note)
 	}
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "figure\tbefore\tnow\toutcome")
+	rows := [][]string{{"figure", "before", "now", "outcome"}}
 	for _, a := range r.Figures {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", format.Label(a.Figure, 40), a.Before, a.Now, a.Outcome)
+		rows = append(rows, []string{format.Label(a.Figure, 40), a.Before, a.Now, string(a.Outcome)})
 	}
-	table.Flush() // to memory: no error
+	b.WriteString(format.Aligned(rows))
 	for _, a := range r.Figures {
 		fmt.Fprintln(&b, format.Wrap(a.Figure+": "+a.Reason, 0, 2))
 	}

@@ -34,7 +34,7 @@ type configuration struct {
 	commit   string                            // of the programs
 	changed  []string                          // files of the checkout that differ from commit
 	server   string                            // commit of the servers' program, where it is another one
-	rivals   bool                              // the programs are those of extra/rivals
+	rivals   bool                              // extra/rivals has the programs
 }
 
 // warning says who can use a store that is open; "" where only this machine's processes can.
@@ -77,7 +77,7 @@ type resolver struct {
 	resolved map[string]configuration      // by spec
 }
 
-// newResolver returns the resolver of a launcher's trials.
+// newResolver returns a resolver for the trials of a launcher.
 func newResolver(ctx context.Context, l *Launcher, cfg Config, nodes []nodes.Node) *resolver {
 	commit, changed := remote.Commit(ctx, l.Root)
 	return &resolver{
@@ -153,7 +153,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	return at, err
 }
 
-// supply adds the launcher's own program to those of a configuration that contains others.
+// supply adds the launcher's own program to a configuration that contains others.
 func (r *resolver) supply(at *configuration) {
 	if at.cfg.Contain != nil {
 		at.programs = maps.Clone(at.programs)
@@ -161,8 +161,8 @@ func (r *resolver) supply(at *configuration) {
 	}
 }
 
-// build gives a configuration the programs of another commit, or its servers' or those of
-// another checkout.
+// build gives a configuration both programs of another commit, its servers' program alone, or
+// the servers' program of another checkout.
 func (r *resolver) build(ctx context.Context, at *configuration, from metrics.Source) error {
 	commit, server := "", ""
 	var err error
@@ -191,8 +191,9 @@ func (r *resolver) submitted(at *configuration) remote.Submitted {
 	return remote.Submitted{Contain: at.cfg.Contain, Launcher: at.programs[plan.Launcher], Root: r.launcher.Root}
 }
 
-// aim completes a configuration with a foreign target: a store that runs has a server for
-// each of its addresses, and a file becomes its inline form, with its program built.
+// aim completes a configuration with a foreign target. A store that runs has a server for each
+// of its addresses. aim builds the program of a target file, and replaces the file's name by
+// its inline form.
 func (r *resolver) aim(ctx context.Context, at *configuration) error {
 	text := cmp.Or(plan.ValueOf(at.cfg.ServerArgs, targetFlag), plan.ValueOf(at.cfg.ClientArgs, targetFlag))
 	var t target.Target
@@ -251,8 +252,8 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 // targetFlag is the flag of both programs that names what is measured.
 const targetFlag = "target"
 
-// buildRivals gives a configuration the programs of extra/rivals, which have what its own
-// lack.
+// buildRivals gives a configuration the programs of extra/rivals. They have the engine or
+// driver that its own programs lack.
 func (r *resolver) buildRivals(ctx context.Context, at *configuration, rival string, from metrics.Source) (err error) {
 	if from.Kind != "" {
 		return fmt.Errorf("%s: extra/rivals' programs have it, which are of this checkout: want no %s%s", rival, from.Kind, from.Rev)

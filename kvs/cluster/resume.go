@@ -14,7 +14,7 @@ import (
 	"kvlab/metrics"
 )
 
-// earlier replaces a command line that continues a sweep, or repeats a run, by the recorded one.
+// earlier replaces a command line with --resume or --rerun by the command line of the recorded run.
 func (l *Launcher) earlier(cfg Config, args []string) (_ Config, _ []string, err error) {
 	if cfg.Trials.Resume != "" {
 		if cfg, args, err = l.recorded(cfg, args); err != nil {
@@ -27,8 +27,8 @@ func (l *Launcher) earlier(cfg Config, args []string) (_ Config, _ []string, err
 	return l.repeated(cfg, args)
 }
 
-// recorded replaces a --resume command line by the one that began the sweep. Any other
-// words of the command line must be those of that one.
+// recorded replaces a --resume command line by the one that began the sweep. Further words of
+// the command line must be the same as in that one.
 func (l *Launcher) recorded(cfg Config, args []string) (Config, []string, error) {
 	verbose := cfg.Verbose
 	dir, err := filepath.EvalSymlinks(cfg.Trials.Resume)

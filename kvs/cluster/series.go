@@ -19,12 +19,12 @@ import (
 	"kvlab/metrics/format"
 )
 
-// series runs an experiment in one folder.
+// series runs the trials of an experiment in one folder.
 type series struct {
 	*resolver
 
 	plan  metrics.Sweep
-	notes string // what of the experiment cannot be measured
+	notes string // what cannot be measured here, in lines
 	kind  experiment.Experiment
 	dir   trial.Folder
 }
@@ -34,7 +34,6 @@ type series struct {
 // --preflight it only checks the machines.
 func (s *series) run(ctx context.Context, args []string) (err error) {
 	cfg := s.cfg
-	defer func() { err = cmp.Or(err, s.builds.Remove()) }()
 	s.plan = planSeries(cfg, args, s.commit)
 	s.plan.Changed = s.changed
 	planner := cfg.planner
@@ -71,8 +70,8 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	return cmp.Or(s.conclude(done, err), s.dir.WriteManifest())
 }
 
-// announce says how long the trials of a comparison that are left take: at least, until one has
-// shown how long the window of its rounds is.
+// announce says how long the remaining trials of a comparison take. Before the first trial it
+// says "at least": rounds may lengthen the window.
 func (s *series) announce(ctx context.Context, done []metrics.Trial) {
 	groups, err := s.kind.Next(done)
 	if err != nil || len(groups) == 0 || groups[0][0].Variant == "" {
@@ -129,7 +128,7 @@ func storeNames(knob metrics.Knob) map[string]string {
 	return names
 }
 
-// resolveAll resolves every spec that is known. The programs of other commits are built here.
+// resolveAll resolves every spec that is known, and builds the programs of other commits.
 func (s *series) resolveAll(ctx context.Context) (known []configuration, err error) {
 	for _, spec := range s.kind.Specs() {
 		at, err := s.resolve(ctx, spec)
@@ -178,13 +177,13 @@ func (s *series) dryRun(known []configuration) error {
 	return nil
 }
 
-// resumes reports whether an interrupted experiment can go on: its plan is then in its
-// folder from the start.
+// resumes reports whether an interrupted experiment can go on. If so, its folder has the plan
+// from the start.
 func (s *series) resumes() bool { return len(s.kind.Files(nil, false)) > 0 }
 
 // open makes the experiment's folder and writes the plan, or finds the trials that are
-// done in the folder of --resume. No other launcher works in the folder before lock,
-// which may be nil, is released.
+// done in the folder of --resume. Until lock is released, no other launcher works in the
+// folder. lock may be nil.
 func (s *series) open() (done []metrics.Trial, lock *trial.Lock, err error) {
 	if s.cfg.Trials.Resume != "" {
 		s.dir = trial.Folder(s.cfg.Trials.Resume)
@@ -212,14 +211,15 @@ func (s *series) measure(ctx context.Context, done []metrics.Trial, group experi
 		if err != nil {
 			return done, err
 		}
-		t := job{configuration: at, variant: p.Variant, dir: trial.Folder(s.dir.Path(p.Folder())), stderr: s.launcher.progress, first: len(done) == 0}
-		t.window = sharedWindow(done, at.settings[metrics.Client].Secs())
-		t.batch = metrics.SharedBatch(done, at.settings[metrics.Client].Batch())
+		client := at.settings[metrics.Client]
+		t := job{configuration: at, variant: p.Variant, first: len(done) == 0, setup: trial.Setup{
+			Dir: trial.Folder(s.dir.Path(p.Folder())), Stderr: s.launcher.progress, Window: sharedWindow(done, client.Secs()), Batch: metrics.SharedBatch(done, client.Batch()),
+		}}
 		if len(trials) == 0 {
-			t.show = s.launcher.progress.show
+			t.setup.Show = s.launcher.progress.show
 			s.launcher.progress.begin(p.Number, p.Of, p.Told, at.expected())
 		}
-		if err := t.dir.Clear(); err != nil {
+		if err := t.setup.Dir.Clear(); err != nil {
 			return done, err
 		}
 		t.keepApart()
@@ -241,7 +241,7 @@ func (s *series) measure(ctx context.Context, done []metrics.Trial, group experi
 			fmt.Fprintln(s.launcher.Stdout, line)
 		}
 		done = metrics.Insert(done, trial)
-		fitted = fitted || sharedWindow(done, trials[i].settings[metrics.Client].Secs()) > trials[i].window
+		fitted = fitted || sharedWindow(done, trials[i].settings[metrics.Client].Secs()) > trials[i].setup.Window
 	}
 	if fitted {
 		s.announce(ctx, done)

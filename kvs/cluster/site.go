@@ -35,8 +35,23 @@ func (s Site) Dir() string { return string(s.dir) }
 
 // Length estimates how long a trial takes with some launcher flags.
 func (s Site) Length(args string) time.Duration {
-	return s.launcher.lengthOf(args, s.cfg, len(s.nodes) > 0)
+	spec, _, _ := applyVariant(args, s.cfg.Spec, s.launcher.flags) // resolve returns its error
+	client := make(metrics.Settings)
+	for _, f := range s.launcher.flags[metrics.Client] {
+		client[f.Name] = cmp.Or(plan.ValueOf(spec.ClientArgs, f.Name), f.Default)
+	}
+	if spec.Secs > 0 {
+		client["secs"] = fmt.Sprint(spec.Secs)
+	}
+	length := configuration{settings: map[metrics.Role]metrics.Settings{metrics.Client: client}}.length()
+	if len(s.nodes) == 0 {
+		length += localSetup - setupTime
+	}
+	return length
 }
+
+// localSetup is setupTime of processes on this machine, with a load of 100,000 records.
+const localSetup = 2500 * time.Millisecond
 
 // Limit ends a trial that takes longer than d as failed, unless the command line says when.
 func (s Site) Limit(d time.Duration) { s.cfg.Deadline = cmp.Or(s.cfg.Deadline, d) }
@@ -100,23 +115,3 @@ func (s Site) Hosts(ctx context.Context) (hosts []metrics.Host, err error) {
 	}
 	return hosts, err
 }
-
-// lengthOf estimates how long a trial takes with some launcher flags.
-func (l *Launcher) lengthOf(args string, cfg Config, remote bool) time.Duration {
-	spec, _, _ := applyVariant(args, cfg.Spec, l.flags) // resolve returns its error
-	client := make(metrics.Settings)
-	for _, f := range l.flags[metrics.Client] {
-		client[f.Name] = cmp.Or(plan.ValueOf(spec.ClientArgs, f.Name), f.Default)
-	}
-	if spec.Secs > 0 {
-		client["secs"] = fmt.Sprint(spec.Secs)
-	}
-	length := configuration{settings: map[metrics.Role]metrics.Settings{metrics.Client: client}}.length()
-	if !remote {
-		length += localSetup - setupTime
-	}
-	return length
-}
-
-// localSetup is setupTime of processes on this machine, with a load of 100,000 records.
-const localSetup = 2500 * time.Millisecond

@@ -30,20 +30,15 @@ import (
 // job is a trial to be made.
 type job struct {
 	configuration
-	variant string // of a pair: A or B
-	dir     trial.Folder
-	run     metrics.Run        // with what names it
-	stderr  io.Writer          // explanations
-	show    func(trial.Status) // shows the progress; nil: another trial's is shown
-	first   bool               // of the command: the preflight's findings are shown
-	window  time.Duration      // see trial.Setup
-	batch   uint64             // see trial.Setup
-	lowered int                // see trial.Setup
-	barrier *trial.Barrier     // with the other trial of a pair; nil for none
+	variant string      // of a pair: A or B
+	run     metrics.Run // with what names it
+	first   bool        // of the command: the preflight's findings are shown
+	setup   trial.Setup // Dir, Stderr, Show, Window, Batch, Lowered and Barrier; conduct sets the rest
 }
 
-// keepApart gives the keys of a trial of several a word before them, if it inserts into a store
-// that runs: the trial would find the keys that another has left there. All words have one length.
+// keepApart puts a random word before the keys of a trial that inserts into a store that runs.
+// Without it the trial would find the keys that an earlier trial has left there. All words have
+// one length.
 func (j *job) keepApart() {
 	if client := j.settings[metrics.Client]; j.runs && work.Inserts(client) {
 		word := fmt.Sprintf("%s%05x-", client["key-prefix"], rand.Uint32N(1<<20))
@@ -71,7 +66,7 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	run.Verdict = verdict.Judge(&run)
 	if err != nil {
 		run.Verdict = trial.VerdictOf(err)
-		controller.Explain(j.stderr, err, j.cfg.Verbose)
+		controller.Explain(j.setup.Stderr, err, j.cfg.Verbose)
 	}
 	if run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling {
 		run.Bottleneck = bottleneck.Find(run)
@@ -79,10 +74,10 @@ func (l *Launcher) trial(ctx context.Context, j job) (metrics.Run, error) {
 	if run.Verdict.Valid && ceiling != nil {
 		run.Ceiling = l.ceilings.over(ctx, ceiling, run, j.configuration, controller.Setup)
 	}
-	written := errors.Join(controller.SaveViolations(), writeResult(j.dir, run))
+	written := errors.Join(controller.SaveViolations(), writeResult(j.setup.Dir, run))
 	if err == nil && written != nil {
 		run.Verdict, err = trial.VerdictOf(written), written
-		controller.Explain(j.stderr, err, j.cfg.Verbose)
+		controller.Explain(j.setup.Stderr, err, j.cfg.Verbose)
 	}
 	return run, err
 }
@@ -94,12 +89,11 @@ func writeResult(dir trial.Folder, run metrics.Run) error {
 
 // conduct prepares the nodes, measures the ceiling and runs the trial.
 func (l *Launcher) conduct(ctx context.Context, j job) (controller *trial.Controller, ceiling *metrics.Ceiling, err error) {
-	defer j.barrier.Drop()
+	defer j.setup.Barrier.Drop()
 	defer func() { err = explain(ctx, l.Slurm, j.plan, err) }()
-	setup := trial.Setup{
-		Plan: j.plan, Timeouts: l.timeouts, Force: l.Force, Stderr: j.stderr, Show: j.show, Dir: j.dir, Soak: j.cfg.Soak, Barrier: j.barrier, Window: j.window, Batch: j.batch, Lowered: j.lowered,
-		Runner: l.runner(j.configuration), Password: j.password, Asked: j.settings,
-	}
+	setup := j.setup
+	setup.Plan, setup.Runner, setup.Password, setup.Asked = j.plan, l.runner(j.configuration), j.password, j.settings
+	setup.Timeouts, setup.Force, setup.Soak = l.timeouts, l.Force, j.cfg.Soak
 	limited, cancel := trial.WithDeadline(ctx, j.cfg.Deadline)
 	defer cancel()
 	target := l.target(j.configuration, setup.Runner)
@@ -107,17 +101,17 @@ func (l *Launcher) conduct(ctx context.Context, j job) (controller *trial.Contro
 	if len(found.Machines) > 0 {
 		setup.Preflight = &found
 		if err != nil || j.first && (j.cfg.Verbose || len(found.Findings) > 0) {
-			preflight.Report(j.stderr, found)
+			preflight.Report(j.setup.Stderr, found)
 		}
 	}
 	if open := j.warning(); err == nil && j.first && open != "" {
-		fmt.Fprintln(j.stderr, open)
+		fmt.Fprintln(j.setup.Stderr, open)
 	}
 	if err == nil {
 		setup.Contained, err = l.contained(limited, j.plan, setup.Runner)
 	}
 	if err == nil {
-		err = j.barrier.Wait(limited)
+		err = j.setup.Barrier.Wait(limited)
 	}
 	if err == nil {
 		ceiling, err = l.ceilings.measure(limited, j.configuration, setup)
@@ -184,8 +178,7 @@ func fewestWalls(machines ...[]metrics.Wall) []metrics.Wall {
 }
 
 // single makes one trial, and prints its result.
-func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err error) {
-	defer func() { err = cmp.Or(err, r.builds.Remove()) }()
+func (l *Launcher) single(ctx context.Context, args []string, r *resolver) error {
 	at, err := r.resolve(ctx, experiment.Spec{})
 	switch {
 	case err != nil:
@@ -201,7 +194,7 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 	}
 	l.progress.begin(1, 1, "", at.expected())
 	runs, errs := l.runGroup(ctx, []job{{
-		configuration: at, dir: dir, stderr: l.progress, show: l.progress.show, first: true,
+		configuration: at, setup: trial.Setup{Dir: dir, Stderr: l.progress, Show: l.progress.show}, first: true,
 		run: metrics.Run{ID: dir.ID(), GitCommit: at.commit, Changed: at.changed, Command: commandLine(args)},
 	}})
 	run, err := runs[0], errs[0]
@@ -213,8 +206,8 @@ func (l *Launcher) single(ctx context.Context, args []string, r *resolver) (err 
 	return l.conclude(r.cfg, dir, run, err)
 }
 
-// fitTogether refuses --together for variants whose warm-ups or windows differ in length, or
-// that write to one store.
+// fitTogether refuses --together for variants that write to one store, and for variants whose
+// warm-ups or windows differ in length.
 func fitTogether(variants []configuration) error {
 	var targets [2]target.Target
 	for i, at := range variants {
@@ -236,8 +229,8 @@ func fitTogether(variants []configuration) error {
 	return nil
 }
 
-// runGroup runs a trial, or two at the same time. It makes them again while a default of -batch
-// is too large for one of them.
+// runGroup runs a trial, or two at the same time. While the default of -batch is too large for
+// one of them, it makes them again with a smaller one.
 func (l *Launcher) runGroup(ctx context.Context, trials []job) (runs []metrics.Run, errs []error) {
 	runs, errs = make([]metrics.Run, len(trials)), make([]error, len(trials))
 	if len(trials) == 2 {
@@ -264,16 +257,15 @@ func (l *Launcher) runGroup(ctx context.Context, trials []job) (runs []metrics.R
 		for i, t := range trials {
 			if runs[i].Verdict.Valid || runs[i].Verdict.Check == verdict.Injected {
 				runs[i].Verdict = apart
-				errs[i] = cmp.Or(errs[i], writeResult(t.dir, runs[i]))
+				errs[i] = cmp.Or(errs[i], writeResult(t.setup.Dir, runs[i]))
 			}
 		}
 	}
 	return runs, errs
 }
 
-// lowerBatch reports whether trials are to be made again with the smaller default of -batch that
-// one of them asks for, and prepares them. Their folders so far keep their files, under other
-// names.
+// lowerBatch prepares trials to be made again with the smaller default of -batch that one of
+// them asks for, and reports whether one does. It renames their folders, which keep their files.
 func lowerBatch(trials []job, errs []error) (again bool, err error) {
 	batch := uint64(math.MaxUint64)
 	for _, ended := range errs {
@@ -291,18 +283,17 @@ func lowerBatch(trials []job, errs []error) (again bool, err error) {
 	barriers := trial.NewBarriers()
 	for i := range trials {
 		t := &trials[i]
-		t.batch, t.lowered, t.first = batch, t.lowered+1, false
+		t.setup.Batch, t.setup.Lowered, t.first = batch, t.setup.Lowered+1, false
 		if len(trials) == 2 {
-			t.barrier = barriers[i]
+			t.setup.Barrier = barriers[i]
 		}
-		err = errors.Join(err, t.dir.Clear())
+		err = errors.Join(err, t.setup.Dir.Clear())
 	}
 	return true, err
 }
 
-// pairUp prepares two trials for the same time on the same nodes, with one window, so
-// that a disturbance of the nodes meets both. The servers of B use other ports than those
-// of A.
+// pairUp prepares two trials for the same time on the same nodes. They have one window, so
+// that a disturbance of the nodes meets both. The servers of A and B use different ports.
 func pairUp(trials []job) {
 	barriers, writing := trial.NewBarriers(), new(sync.Mutex)
 	for i := range trials {
@@ -310,13 +301,13 @@ func pairUp(trials []job) {
 		if t.variant == metrics.VariantNames[1] {
 			t.plan = t.plan.OffsetPorts(other.plan)
 		}
-		t.stderr, t.barrier = named(writing, t.stderr, t.variant), barriers[i]
+		t.setup.Stderr, t.setup.Barrier = named(writing, t.setup.Stderr, t.variant), barriers[i]
 		t.run.Together = other.run.ID
 	}
 }
 
-// named returns a writer that puts a name in front of each line. It writes whole lines, so
-// that two may share a terminal.
+// named returns a writer that puts a name before each line. It writes whole lines, so that two
+// of them may share a terminal.
 func named(mu *sync.Mutex, w io.Writer, name string) io.Writer {
 	return &remote.LineWriter{Take: func(line []byte) error {
 		mu.Lock()

@@ -23,7 +23,7 @@ type Rule struct {
 	Why      string // of Beside: what decides on the rest
 }
 
-// rules are those of the launcher's own flags.
+// rules are the rules of the launcher's own flags.
 var rules = []Rule{
 	{Flag: "nodes", Excludes: "hosts"},
 	{Flag: "local", Excludes: "nodes hosts ssh-config"},

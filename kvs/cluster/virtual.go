@@ -31,8 +31,8 @@ func (l *Launcher) enterLab(ctx context.Context, cfg Config, args []string) erro
 	return l.reenter(ctx, virtual.Enter, args)
 }
 
-// enterLoopback runs the command line in a network that has only this machine's servers and
-// clients.
+// enterLoopback runs the command line in a new network, in which only the run's servers and
+// clients are.
 func (l *Launcher) enterLoopback(ctx context.Context, args []string) error {
 	if err := l.reenter(ctx, virtual.EnterLoopback, args); err != nil {
 		return fmt.Errorf("--contain: %w", err)
@@ -48,8 +48,8 @@ func (l *Launcher) containing(cfg Config) bool {
 	})
 }
 
-// passwordsVariable is the environment variable by which a second launcher gets the passwords
-// that the command line hides, as JSON.
+// passwordsVariable is an environment variable. It gives a second launcher the passwords that
+// the command line hides, as JSON.
 const passwordsVariable = "KVLAB_PASSWORDS"
 
 // takePasswords takes the passwords of the launcher that has started this one. Nothing that

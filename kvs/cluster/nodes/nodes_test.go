@@ -172,16 +172,17 @@ func TestHostsFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := (Request{HostsFile: path}).named(); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := readHostsFile(path); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%.20q: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	got, err := Request{Nodes: []string{"node0", "me@node1", "me@10.0.0.2:2222", "node3:22"}}.named()
-	if want := []Node{
-		{Name: "node0", Way: Way{SSH, "node0", ""}}, {Name: "node1", Way: Way{SSH, "me@node1", ""}},
-		{Name: "10.0.0.2", Way: Way{SSH, "me@10.0.0.2", "2222"}}, {Name: "node3", Way: Way{SSH, "node3", "22"}},
-	}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v, want %+v", got, err, want)
+	for text, want := range map[string]Node{
+		"node0": {Name: "node0", Way: Way{SSH, "node0", ""}}, "me@node1": {Name: "node1", Way: Way{SSH, "me@node1", ""}},
+		"me@10.0.0.2:2222": {Name: "10.0.0.2", Way: Way{SSH, "me@10.0.0.2", "2222"}}, "node3:22": {Name: "node3", Way: Way{SSH, "node3", "22"}},
+	} {
+		if got, err := Named(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
 	}
 }
 

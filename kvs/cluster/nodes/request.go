@@ -7,10 +7,10 @@ import (
 
 // Request selects the nodes, from the command line.
 type Request struct {
-	Nodes     []string // [user@]host[:port] to reach by ssh, or nodes of the Slurm job
-	HostsFile string   // a file that describes the nodes
-	Local     bool     // only processes on this machine
-	Slurm     bool     // the nodes of the Slurm job that the launcher is part of
+	Nodes     []Node // to reach by ssh, or nodes of the Slurm job
+	HostsFile string // a file that describes the nodes
+	Local     bool   // only processes on this machine
+	Slurm     bool   // the nodes of the Slurm job that the launcher is part of
 }
 
 // Find returns the nodes that a request names, else the nodes of the Slurm job, else of the
@@ -19,7 +19,10 @@ func Find(ctx context.Context, r Request, testbed Testbed, job Slurm) ([]Node, e
 	if r.Local {
 		return nil, nil
 	}
-	named, err := r.named()
+	named, err := r.Nodes, error(nil)
+	if r.HostsFile != "" {
+		named, err = readHostsFile(r.HostsFile)
+	}
 	switch {
 	case err != nil || len(named) > 0 && !r.Slurm:
 		return named, err
@@ -29,22 +32,6 @@ func Find(ctx context.Context, r Request, testbed Testbed, job Slurm) ([]Node, e
 		return job.Nodes(ctx)
 	}
 	return testbed.Nodes(ctx)
-}
-
-// named returns the nodes that the request names.
-func (r Request) named() ([]Node, error) {
-	if r.HostsFile != "" {
-		return readHostsFile(r.HostsFile)
-	}
-	var nodes []Node
-	for _, text := range r.Nodes {
-		node, err := Named(text)
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, node)
-	}
-	return nodes, nil
 }
 
 // Named returns the node that a command line names, as [user@]host[:port].

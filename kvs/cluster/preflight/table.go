@@ -3,10 +3,8 @@ package preflight
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -18,35 +16,31 @@ var columns = []string{"cpu", "memory", "kernel", "governor", "link", "clock", "
 // Table returns a preflight as text: a row for each machine with the facts that differ,
 // then the facts that are equal on all machines, then the findings.
 func Table(p metrics.Preflight) string {
-	head, rows := []string{"node", "role", "address"}, [][]string{}
-	var cells [][]string
+	rows, cells := [][]string{{"node", "role", "address"}}, [][]string{columns}
 	for _, m := range p.Machines {
 		rows = append(rows, []string{strings.Join(unique(m.Nodes), ","), strings.Join(unique(m.Roles), ","), m.Address})
 		cells = append(cells, cellsOf(p, m))
 	}
-	var common strings.Builder
+	var common [][]string
 	for c, name := range columns {
-		if len(cells) > 0 && !slices.ContainsFunc(cells, func(row []string) bool { return row[c] != cells[0][c] }) {
-			fmt.Fprintf(&common, "  %s\t%s\n", name, cells[0][c])
+		if len(p.Machines) > 0 && !slices.ContainsFunc(cells[1:], func(row []string) bool { return row[c] != cells[1][c] }) {
+			common = append(common, []string{"  " + name, cells[1][c]})
 			continue
 		}
-		head = append(head, name)
 		for i := range rows {
 			rows[i] = append(rows[i], cells[i][c])
 		}
 	}
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, strings.Join(append(head, "check"), "\t"))
+	rows[0] = append(rows[0], "check")
 	for i, m := range p.Machines {
-		fmt.Fprintln(table, strings.Join(append(rows[i], gradeOf(p, m)), "\t"))
+		rows[i+1] = append(rows[i+1], gradeOf(p, m))
 	}
-	table.Flush() // to memory: no error
-	if common.Len() > 0 && len(p.Machines) > 1 {
+	var b strings.Builder
+	b.WriteString(format.Aligned(rows))
+	if len(common) > 0 && len(p.Machines) > 1 {
 		b.WriteString("every node:\n")
 	}
-	io.WriteString(table, common.String())
-	table.Flush()
+	b.WriteString(format.Aligned(common))
 	for _, f := range p.Findings {
 		fmt.Fprintf(&b, "%s %s: %s: %s\n", strings.ToUpper(string(f.Grade)), cmp.Or(f.Node, "launcher"), f.Fact, f.Text)
 		if f.Type != "" {

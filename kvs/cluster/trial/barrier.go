@@ -6,10 +6,11 @@ import (
 	"kvlab/metrics"
 )
 
-// Barrier is one trial's end of the barriers of a pair, two trials that run at the
-// same time. There are three: after the preflight, before anything starts on the nodes;
-// after the load; and before the window, on which both agree, so that both windows are the
-// same stretch of time. The nil barrier is that of a trial that runs alone.
+// Barrier is one trial's end of the barriers of a pair: two trials that run at the same time.
+// There are three barriers. The first is after the preflight, before anything starts on the
+// nodes. The second is after the load. The third is before the window: both trials agree on
+// its time, so that both windows are the same stretch of time. A trial that runs alone has a
+// nil barrier.
 type Barrier struct {
 	own   chan<- opening // has a value for each barrier at which the trial has arrived; closed when it has ended
 	other <-chan opening // likewise, of the other trial
@@ -21,8 +22,8 @@ func NewBarriers() [2]*Barrier {
 	return [2]*Barrier{{a, b}, {b, a}}
 }
 
-// arrive marks this trial at the next barrier, with its wish for the window. The channel is
-// ready when the other trial arrives there or ends; then its wish is zero.
+// arrive marks this trial at the next barrier, with its wish for the window. The channel
+// receives the wish of the other trial when it arrives there, or zero when it has ended.
 func (b *Barrier) arrive(wish opening) <-chan opening {
 	b.own <- wish
 	return b.other
@@ -48,8 +49,8 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	}
 }
 
-// waitLoaded waits until the other trial's store is loaded, and its first rounds are drawn, too. The steps of that
-// trial have timeouts, so this one needs none.
+// waitLoaded waits until the other trial has loaded its store and drawn its first rounds. The
+// other trial's steps have timeouts, so this wait needs none.
 func (c *Controller) waitLoaded(ctx context.Context) error {
 	if c.Barrier == nil {
 		return nil

@@ -17,7 +17,7 @@ const batchFlag = "batch"
 // room for rounds half as long again.
 const mostLowered = 2
 
-// ownsBatch reports whether the batch is a default, which the launcher may lower.
+// ownsBatch reports whether -batch has its default. The launcher may lower that.
 func (c *Controller) ownsBatch() bool {
 	m := c.of(metrics.Client)[0]
 	return m.Config != nil && !plan.HasFlag(m.Config.Args, batchFlag)
@@ -28,8 +28,8 @@ func (c *Controller) batchNow() uint64 {
 	return cmp.Or(c.batch, c.of(metrics.Client)[0].settings().Batch())
 }
 
-// smallerBatch returns the default of -batch with which rounds take a share below 1 of their
-// present time, with room for longer ones; 0 where the trial is not to be made again for it.
+// smallerBatch returns the -batch with which rounds take a share below 1 of their present time,
+// with room for longer ones. It returns 0 if the trial is not to be made again for it.
 func (c *Controller) smallerBatch(share float64) uint64 {
 	if !c.ownsBatch() || c.Lowered >= mostLowered {
 		return 0
@@ -37,10 +37,11 @@ func (c *Controller) smallerBatch(share float64) uint64 {
 	return powerBelow(float64(c.batchNow()) * share / metrics.WindowRoom)
 }
 
-// fitLink lowers the default of -batch to the setup's, and further if the slowest link would make calls longer than the clients'
-// -call-timeout: with all rounds of a closed loop under way, it carries their values and
-// keys. Each goes one way or the other, so at least half of their bytes go the same way. The error is
-// that a typed -batch makes them so. Nothing is known where the link's rate is not.
+// fitLink lowers the default of -batch to the setup's. It lowers it further if calls over the
+// slowest link would take longer than the clients' -call-timeout. The link carries the keys and
+// values of all rounds of a closed loop under way. Each goes one way or the other, so at least
+// half of their bytes go the same way. A typed -batch that makes calls so long is an error. If
+// the link's rate is not known, fitLink does nothing more.
 func (c *Controller) fitLink() error {
 	if c.Batch > 0 && c.ownsBatch() && c.Batch < c.batchNow() {
 		c.batch = c.Batch
@@ -83,7 +84,7 @@ func (c *Controller) fitLoad() {
 	c.lower(round, fmt.Sprintf("at the load's speed a round takes %.0f s", round.Seconds()))
 }
 
-// outlasts says why a call had no reply in time, where the load's speed tells; else "".
+// outlasts says why a call had no reply in time, if the load's speed explains it; else "".
 func (c *Controller) outlasts() string {
 	m := c.slowest() // its round is the load's estimate, until it is warm
 	s := m.settings()

@@ -21,8 +21,9 @@ import (
 // Folder is a run's folder. Its name is the run's id.
 type Folder string
 
-// CreateFolder makes the folder of a run that starts now, whose name ends in name unless
-// that is "", and points out/latest to it. It never reuses a folder: a second run in the same second gets a number.
+// CreateFolder makes the folder of a run that starts now, and points out/latest to it. The
+// folder's name ends in name, unless that is "". CreateFolder never reuses a folder: a second
+// run in the same second gets a number.
 func CreateFolder(out, name string, now time.Time) (Folder, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", fmt.Errorf("--out: %w", err)

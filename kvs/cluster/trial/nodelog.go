@@ -32,7 +32,7 @@ type nodeLog struct {
 	before  []string // the last lines before the first goroutine's stack; nil without stacks
 	limit   string   // that the program met, as what contains it says; "" for none
 
-	ends *format.Ends // of the .log, of which only these stay; nil if all of it does
+	ends *format.Ends // the only parts of the .log that stay; nil if all of it stays
 }
 
 // openNodeLog creates both files. A run's folder is new, so they must not exist. Of the

@@ -48,13 +48,13 @@ func (c *Controller) killServer() {
 	}()
 }
 
-// expects reports whether the end of a process is that of the kill.
+// expects reports whether a process ended because restart killed it.
 func (r *restart) expects(m *process) bool {
 	return r != nil && r.first == m && r.second == nil && !m.failed && !r.over
 }
 
-// revive starts the second process in the place of a killed one: with the same arguments, on
-// the same port and folder.
+// revive starts the second process in place of a killed one, with the same arguments, port and
+// folder.
 func (c *Controller) revive(m *process) *plan.Fault {
 	m.stage = left
 	m.stdin.Close()

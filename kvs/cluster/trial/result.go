@@ -71,9 +71,9 @@ func VerdictOf(err error) metrics.Verdict {
 	return metrics.Verdict{Check: plan.OutsideCheck, Reason: format.OneLine(err.Error())}
 }
 
-// Explain writes the other faults of a run that ended, which its verdict leaves out. In detail
-// it writes all faults, where the stacks of a node's goroutines are, and the last log lines of
-// the node that the verdict names, before these stacks. It omits interrupts, failed preflights,
+// Explain writes the faults of a run that ended which its verdict leaves out. With detail it
+// writes all faults, where the stacks of a node's goroutines are, and the log lines before
+// these stacks of the node that the verdict names. It omits interrupts, failed preflights,
 // which are already reported, and wrong arguments, which are usage errors.
 func (c *Controller) Explain(w io.Writer, ended error, detail bool) {
 	var f *plan.Fault

@@ -5,8 +5,8 @@ import (
 	"kvlab/metrics"
 )
 
-// checkSeen refuses a soak, and a pair of trials at the same time, of a foreign store whose
-// process is not sampled: they have no other figure.
+// checkSeen refuses a soak, and a pair of trials at the same time, if a foreign store's process
+// is not sampled. Both are judged by that process alone.
 func (c *Controller) checkSeen() error {
 	for _, m := range c.of(metrics.Server) {
 		can := metrics.AllCapabilities

@@ -10,9 +10,9 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// settle records that a client's warm-up is about to end, or that its window without one is
-// half over. When this is true for all clients, settle decides whether they have settled or
-// extend the warm-up, and how long the window is.
+// settle records that a client's warm-up is about to end, or, without a warm-up, that half of
+// its window is over. When all clients have said so, settle decides whether the warm-up is
+// extended, and how long the window is.
 func (c *Controller) settle(m *process, round time.Duration) *plan.Fault {
 	if m.Role != metrics.Client || m.phase != metrics.WarmUp && m.phase != metrics.Window || m.warm {
 		return m.fault(plan.Complaint, "sent %q out of turn", node.Warm)

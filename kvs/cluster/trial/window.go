@@ -11,14 +11,14 @@ import (
 	"kvlab/metrics"
 )
 
-// fits reports whether the rounds decide how long the window is at least: in a closed loop
-// that is neither a ceiling nor a soak, nor has a restart at a time.
+// fits reports whether the rounds decide the least length of the window. They do in a closed
+// loop that is no ceiling and no soak, and has no restart.
 func (c *Controller) fits() bool {
 	return !c.Typed && c.Soak == 0 && c.Plan.RestartAt == 0 && c.of(metrics.Client)[0].settings()["rate"] == ""
 }
 
-// leastWindow returns the length of the window by the flags, or if it fits the rounds the
-// experiment's, which may be longer.
+// leastWindow returns the length of the window by the flags. If the rounds decide its length,
+// it returns the experiment's, which may be longer.
 func (c *Controller) leastWindow() time.Duration {
 	typed := max(c.of(metrics.Client)[0].settings().Secs(), 0)
 	if c.fits() {
@@ -27,9 +27,10 @@ func (c *Controller) leastWindow() time.Duration {
 	return typed
 }
 
-// fitWindow proposes how long the window is, from the longest recent round of any worker. The
-// fault is that WindowRounds of these are longer than any window. A default of -batch is then to
-// be lowered, unless it is the deadline that is near: another trial has no time either.
+// fitWindow proposes the length of the window, from the longest recent round of any worker. It
+// returns a fault if WindowRounds of these are longer than any window. The fault asks for a
+// lower default of -batch, unless the deadline is what is near: another trial would have no
+// time either.
 func (c *Controller) fitWindow() *plan.Fault {
 	m, asked := c.slowest(), c.leastWindow()
 	typed := max(m.settings().Secs(), 0)
@@ -67,10 +68,10 @@ func (c *Controller) fitWindow() *plan.Fault {
 	return nil
 }
 
-// seconds returns a length of the protocol's.
+// seconds converts a length of time as the protocol has it.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// halfSecond is what a longer window is a multiple of.
+// A lengthened window is a multiple of halfSecond.
 const halfSecond = time.Second / 2
 
 // slowest returns the client with the longest recent round.
