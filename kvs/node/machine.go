@@ -131,6 +131,7 @@ var fileSystems = map[int64]string{
 	unix.XFS_SUPER_MAGIC:       "xfs",
 	unix.BTRFS_SUPER_MAGIC:     "btrfs",
 	unix.TMPFS_MAGIC:           "tmpfs",
+	unix.RAMFS_MAGIC:           "ramfs",
 	unix.OVERLAYFS_SUPER_MAGIC: "overlay",
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"kvlab/kvs/engine"
+	"kvlab/kvs/node"
 )
 
 // folder holds the store of an engine on disk: the engine's files in data, and a mark. Only
@@ -83,11 +84,11 @@ func makeFolder(path string) error {
 
 // onDisk returns an error if a folder is in memory, where no sync keeps anything.
 func onDisk(path string) error {
-	var stat unix.Statfs_t
-	if err := unix.Statfs(path, &stat); err != nil {
-		return fmt.Errorf("-dir: %s: %w", path, err)
+	kind, _, err := node.Disk(path)
+	if err != nil {
+		return fmt.Errorf("-dir: %w", err)
 	}
-	if stat.Type == unix.TMPFS_MAGIC || stat.Type == unix.RAMFS_MAGIC {
+	if kind == "tmpfs" || kind == "ramfs" {
 		return fmt.Errorf("-sync disk: %s is in memory, which a power loss empties: want a -dir on a disk", path)
 	}
 	return nil

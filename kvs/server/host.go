@@ -73,7 +73,7 @@ func (config config) host(ctx context.Context, n *node.Node, token string) (err 
 	if err := h.awaitStore(ctx); err != nil {
 		return err
 	}
-	if h.reporter, err = node.NewReporter(n, h.counts, h.log); err != nil {
+	if h.reporter, err = node.NewReporter(n, h.counts, logTo(n)); err != nil {
 		return err
 	}
 	if err := h.observe(); err != nil {
@@ -368,11 +368,7 @@ func (h *host) enter(phase metrics.Phase) error {
 
 // summarize reports the totals, after the last client has ended.
 func (h *host) summarize() error {
-	last := h.reporter.Cut
-	if !h.node.Controlled() {
-		last = func() error { return h.reporter.Enter(metrics.Done) }
-	}
-	if err := last(); err != nil {
+	if err := end(h.node, h.reporter, h.enter); err != nil {
 		return err
 	}
 	summary := h.reporter.Window()
@@ -388,10 +384,4 @@ func (h *host) summarize() error {
 		h.node.Logf("%s executed %d operations by its own counters: %s", h.config.Target.Name, summary.Total.Ops(), summary.Total.KindText())
 	}
 	return h.node.Report(metrics.Record{Summary: &summary})
-}
-
-// log logs an interval as a server of kvlab's own does.
-func (h *host) log(i metrics.Interval, _ metrics.Usage) error {
-	logInterval(h.node, i)
-	return nil
 }

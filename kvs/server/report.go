@@ -13,30 +13,32 @@ import (
 	"kvlab/metrics/format"
 )
 
-// log logs an interval.
-func (s *server) log(i metrics.Interval, _ metrics.Usage) error {
-	logInterval(s.node, i)
-	return nil
+// logTo returns a function that logs an interval in the labs' form. Under a launcher only
+// the window's seconds have that form, because the labs' report-tput.py takes the median of
+// all such lines.
+func logTo(n *node.Node) func(metrics.Interval, metrics.Usage) error {
+	return func(i metrics.Interval, _ metrics.Usage) error {
+		if i.Phase == metrics.Window || !n.Controlled() {
+			fmt.Fprint(n, i.Lines())
+		} else if i.Counts.Ops() > 0 {
+			n.Logf("%s: %s operations per second", i.Phase, format.Count(i.OpsPerS()))
+		}
+		return nil
+	}
 }
 
-// logInterval logs an interval in the labs' form. Under a launcher only the window's
-// seconds have that form, because the labs' report-tput.py takes the median of all such
-// lines.
-func logInterval(n *node.Node, i metrics.Interval) {
-	if i.Phase == metrics.Window || !n.Controlled() {
-		fmt.Fprint(n, i.Lines())
-	} else if i.Counts.Ops() > 0 {
-		n.Logf("%s: %s operations per second", i.Phase, format.Count(i.OpsPerS()))
+// end ends the last interval of a server that reports its totals. Without a launcher that is
+// the window's end.
+func end(n *node.Node, r *node.Reporter, enter func(metrics.Phase) error) error {
+	if n.Controlled() {
+		return r.Cut()
 	}
+	return enter(metrics.Done)
 }
 
 // summarize reports the totals, after the last connection has ended.
 func (s *server) summarize() error {
-	last := s.reporter.Cut
-	if !s.node.Controlled() {
-		last = func() error { return s.enter(metrics.Done) }
-	}
-	if err := last(); err != nil {
+	if err := end(s.node, s.reporter, s.enter); err != nil {
 		return err
 	}
 	summary := s.reporter.Window()

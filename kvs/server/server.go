@@ -78,7 +78,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string, gatewa
 		s.service.Continue(instance)
 	}
 	s.service.Place(service.Placement{Server: config.Server, Servers: config.Servers})
-	if s.reporter, err = node.NewReporter(n, s.counts, s.log); err != nil {
+	if s.reporter, err = node.NewReporter(n, s.counts, logTo(n)); err != nil {
 		return err
 	}
 	if s.model, err = config.newModel(); err != nil {
@@ -114,8 +114,8 @@ func (config config) run(ctx context.Context, n *node.Node, token string, gatewa
 	return s.serve(ctx, listeners)
 }
 
-// openStore opens the engine and, of one on disk, its folder. instance is that of the store
-// in the folder; "" of one in memory.
+// openStore opens the engine and, if it is on disk, its folder. instance identifies the store
+// in the folder; it is "" for an engine in memory.
 func (s *server) openStore(row engine.Row) (store kvs.Engine, instance string, closeStore func() error, err error) {
 	options := engine.Options{Sync: s.config.Sync, Fail: s.fail}
 	closeStore = func() error { return nil }
