@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/plots/chart"
 	"kvlab/plots/figure"
@@ -114,10 +113,6 @@ func loadMany(dirs []string) (d Drawing, err error) {
 	d.figures = chart.ScalingFigures(sweep)
 	return d, nil
 }
-
-// Summary returns a run as text for a terminal: what each node and each group used in
-// the window, the latencies, and the total. Every line ends with a line feed.
-func Summary(run metrics.Run) string { return report.RunSummary(run) }
 
 // Write writes the figures in all formats, and the pages and tables, into the folder out.
 // It returns the names of the files.

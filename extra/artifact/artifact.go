@@ -54,9 +54,9 @@ type artifact struct {
 // replaces a file of that name. The same folder, commit and versions of Go, GNU tar and gzip give
 // the same bytes.
 //
-// The source is that of the run's commit. If the run was made with changes that were not
-// committed, it is the checkout's tracked files as they are, which must still be on that
-// commit. Pack makes the figures and tables once with the packed source, so an artifact whose
+// The source comes from the run's commit. If the run was made with changes that were not
+// committed, the source is the checkout's tracked files as they are. The checkout must still be
+// on that commit. Pack makes the figures and tables once with the packed source, so an artifact whose
 // figures cannot be made is an error. said gets a line about what is left out.
 func Pack(root, run, out string, said io.Writer) (err error) {
 	a := artifact{root: root, run: run}
@@ -107,7 +107,7 @@ func (a *artifact) write(out string) error {
 // hold.
 const epoch = "315532800"
 
-// path is that of a file of the artifact before it is packed.
+// path returns the path of a file of the artifact before it is packed.
 func (a *artifact) path(names ...string) string {
 	return filepath.Join(append([]string{a.stage}, names...)...)
 }
@@ -145,11 +145,6 @@ func (a *artifact) read() (err error) {
 	return nil
 }
 
-// isDrawn reports whether figures.sh makes a file again.
-func isDrawn(name string) bool {
-	return slices.Contains([]string{".png", ".svg", ".pdf"}, filepath.Ext(name)) || slices.Contains([]string{"report.html", "leaderboard.html"}, filepath.Base(name))
-}
-
 // copyData copies the run's folder without what figures.sh makes again, and without trials
 // that were interrupted.
 func (a *artifact) copyData() error {
@@ -171,7 +166,7 @@ func (a *artifact) copyData() error {
 		case !entry.Type().IsRegular():
 			a.notes = append(a.notes, fmt.Sprintf("%q of the run's folder, which is no regular file", name))
 			return nil
-		case isDrawn(name):
+		case manifest.IsDrawn(entry.Name()): // figures.sh makes it again
 			return nil
 		}
 		return copyFile(to, path)

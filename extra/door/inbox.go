@@ -34,7 +34,7 @@ func newInbox(conn net.Conn) *inbox {
 // each calls read, which reads once, until it returns an error other than errNothing.
 //
 // The socket is registered for edges. One that comes between two calls is kept, because
-// the wait is that of a single RawConn.Read. A read of fewer bytes than it has room for
+// the wait is within a single RawConn.Read. A read of fewer bytes than it has room for
 // has emptied a stream (epoll(7), "Do I need to continuously read/write").
 func (in *inbox) each(read func() error) (err error) {
 	if in.raw == nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/procfs"
+	"kvlab/metrics/usage"
 )
 
 // redisVersion is the version of Redis that the gateway answers as.
@@ -70,7 +70,7 @@ func (g *Gateway) list() string {
 	return strings.Join(lines, "")
 }
 
-// sections are those of INFO. Without arguments it omits those that are not usual.
+// sections are the sections of INFO. Without arguments INFO omits the unusual ones.
 var sections = []struct {
 	name    string
 	unusual bool
@@ -84,7 +84,8 @@ var sections = []struct {
 		return fmt.Sprintf("connected_clients:%d\nblocked_clients:0\n", s.open)
 	}},
 	{"Memory", false, func(*Gateway, *snapshot) string {
-		return fmt.Sprintf("used_memory:%d\nmaxmemory:0\nmaxmemory_policy:noeviction\n", resident())
+		memory, _ := usage.ResidentBytes() // 0 if the system does not tell
+		return fmt.Sprintf("used_memory:%d\nmaxmemory:0\nmaxmemory_policy:noeviction\n", memory)
 	}},
 	{"Persistence", false, func(*Gateway, *snapshot) string {
 		return "loading:0\nrdb_bgsave_in_progress:0\naof_enabled:0\naof_rewrite_in_progress:0\n"
@@ -138,20 +139,7 @@ func info(c *conn, _ *row, args int) {
 	c.text(strings.Join(parts, "\r\n"))
 }
 
-// resident returns the process's memory in bytes; 0 if the system does not tell.
-func resident() int {
-	self, err := procfs.Self()
-	if err != nil {
-		return 0
-	}
-	stat, err := self.Stat()
-	if err != nil {
-		return 0
-	}
-	return stat.ResidentMemory()
-}
-
-// settings are those of CONFIG GET.
+// settings are the settings that CONFIG GET tells.
 var settings = [][2]string{
 	{"save", ""}, {"appendonly", "no"}, {"appendfsync", "no"}, {"maxmemory", "0"}, {"maxmemory-policy", "noeviction"}, {"databases", "1"},
 }

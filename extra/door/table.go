@@ -24,7 +24,7 @@ var (
 	getPut = []kvs.Kind{kvs.Get, kvs.Put}
 )
 
-// commands is their number.
+// commands is the number of commands.
 const commands = 25
 
 // table are the commands.

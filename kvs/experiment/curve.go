@@ -121,8 +121,8 @@ func (c Curve) spec(rate string, peak float64) Spec {
 	return Spec{Name: "rate=" + rate, Args: "--client-args '-rate " + rate + "'"}
 }
 
-// Specs returns the spec of the peak and that of a rate, which has the place of those
-// that follow from the peak.
+// Specs returns the spec of the peak, and the spec of one rate, which stands for the rates that
+// follow from the peak.
 func (c Curve) Specs() []Spec {
 	some := c.spec(append(slices.Clone(c.Rates), "50%")[0], 100_000)
 	some.Name = "each rate, such as " + some.Name
@@ -140,8 +140,8 @@ const (
 	trialsOfRungs = 7
 )
 
-// search replays the trials beyond the plan's order, and returns those that follow. The
-// trials that choose the rates are none of those that judge them.
+// search replays the trials beyond the plan's order, and returns the next ones. The trials that
+// choose the rates do not judge them.
 func (c Curve) search(done, rest []metrics.Trial) ([]metrics.PlannedTrial, error) {
 	known := c.curve(done[:len(done)-len(rest)])
 	tried := rates{first: known.Peak / 2}
@@ -224,7 +224,7 @@ func (c Curve) Record(p PlannedTrial, t *metrics.Trial) string {
 	return strings.Join(append(format.NonEmpty(append(words, t.Verdict.String())...), t.Stamps()...), "  ")
 }
 
-// Files are those of a sweep over the rates so far.
+// Files returns the files of a sweep over the rates so far.
 func (c Curve) Files(done []metrics.Trial, ended bool) map[string]any {
 	s := Sweep{Plan: c.Grown(done)}
 	files := s.Files(done, ended)

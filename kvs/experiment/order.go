@@ -46,10 +46,10 @@ func Shuffle(points [][]string, seed uint64, block, first int) []metrics.Planned
 	return planned
 }
 
-// nextTrials returns the trials that remain: those of the plan's order, and after it,
-// with --until, those of the next block, which has the points with too wide an interval.
-// At the end of the sweep it returns none. It depends on the finished trials, not on
-// time, so that a resumed sweep continues exactly where it was cut.
+// nextTrials returns the remaining trials of the plan's order. After these, with --until, it
+// returns the next block, which has the points with too wide an interval. At the end of the
+// sweep it returns none. It depends on the finished trials, not on time, so that a resumed
+// sweep continues exactly where it was cut.
 func nextTrials(plan metrics.Sweep, done []metrics.Trial) []metrics.PlannedTrial {
 	if left := missing(plan, plan.Order, done); len(left) > 0 || plan.Until == 0 {
 		return left
@@ -89,4 +89,21 @@ func missing(plan metrics.Sweep, order []metrics.PlannedTrial, done []metrics.Tr
 		}
 	}
 	return left
+}
+
+// Again returns the numbers of the trials in done that are to be made again: those that
+// broke for an outside reason, and those with a shorter window than others of their -secs, or
+// with a larger batch than others of their default.
+//
+// A trial is never made again because of what it measured. If its rounds were too long for its
+// window, all trials get a longer window or smaller rounds. The numbers depend only on done, so
+// that a resumed experiment makes the same trials again.
+func Again(done []metrics.Trial) map[int]bool {
+	again := make(map[int]bool)
+	for _, t := range done {
+		if t.Broken() || t.Unequal(done) {
+			again[t.Number] = true
+		}
+	}
+	return again
 }

@@ -6,7 +6,7 @@ import (
 	"kvlab/metrics"
 )
 
-// Pairs compares two variants, of which each pair of trials has both.
+// Pairs compares two variants. Each pair of trials has both.
 type Pairs struct {
 	Sweep
 	// Compare returns the comparison: what it found, from what, and every figure. The
@@ -21,8 +21,8 @@ func PairsOf(plan metrics.Sweep, compare func() (headline, basis, full string, e
 	}}, compare}
 }
 
-// Conclude returns the variants' results, of which the headline is how they compare, and the
-// verdict on all trials.
+// Conclude returns the variants' results, with the comparison as the headline, and the verdict
+// on all trials.
 func (p Pairs) Conclude(done []metrics.Trial, err error) Conclusion {
 	end := p.Sweep.Conclude(done, err)
 	if err != nil {

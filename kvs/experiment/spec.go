@@ -60,11 +60,22 @@ func (p PlannedTrial) String() string {
 // Group holds trials that run at the same time: one, or a pair.
 type Group []PlannedTrial
 
+// After numbers the attempts at the group's trials that follow those in done, and returns the
+// group.
+func (g Group) After(done []metrics.Trial) Group {
+	for i := range g {
+		if at := slices.IndexFunc(done, func(t metrics.Trial) bool { return t.Number == g[i].Number }); at >= 0 {
+			g[i].Attempt = len(done[at].Earlier) + 2
+		}
+	}
+	return g
+}
+
 // Next chooses the trials.
 type Next interface {
-	// Next returns the groups that remain after the trials in done, as far as they are
-	// known yet; none at the end. It depends only on done and the experiment's seed, so
-	// that a resumed experiment continues where it was interrupted.
+	// Next returns the groups that remain after the trials in done, if they are known
+	// already; none at the end. It depends only on done and the experiment's seed, so that
+	// a resumed experiment continues where it was interrupted.
 	Next(done []metrics.Trial) ([]Group, error)
 }
 
@@ -104,22 +115,17 @@ type trialError struct {
 func (e *trialError) Error() string { return fmt.Sprintf("%s: verdict %s", e.Folder, e.Verdict) }
 
 // Run makes the trials that next chooses after those in done, and returns all finished
-// trials. A trial with the number of one in done is another attempt at it. make makes the trials of a group and returns done with them, which it has
-// stored. The error is next's, the context's or make's.
+// trials. A trial with the number of one in done is another attempt at it. make makes the
+// trials of a group, stores them, and returns done with them. The error is next's, the
+// context's or make's.
 func Run(ctx context.Context, next Next, done []metrics.Trial, make func([]metrics.Trial, Group) ([]metrics.Trial, error)) ([]metrics.Trial, error) {
 	for {
 		groups, err := next.Next(done)
 		if err != nil || len(groups) == 0 {
 			return done, err
 		}
-		for i := range groups[0] {
-			p := &groups[0][i]
-			if at := slices.IndexFunc(done, func(t metrics.Trial) bool { return t.Number == p.Number }); at >= 0 {
-				p.Attempt = len(done[at].Earlier) + 2
-			}
-		}
 		if err = ctx.Err(); err == nil {
-			done, err = make(done, groups[0])
+			done, err = make(done, groups[0].After(done))
 		}
 		if err != nil {
 			return done, err

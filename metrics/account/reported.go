@@ -140,18 +140,15 @@ func (n *Reported) heard(role metrics.Role) *metrics.Heard {
 // WarmUpRates returns the total operations per second of all clients, for each second of
 // the warm-up that every client has reported.
 func WarmUpRates(clients []*Reported) []float64 {
-	var sum []float64
-	for i, client := range clients {
-		if i == 0 {
-			sum = append(sum, client.warming...)
-			continue
-		}
-		sum = sum[:min(len(sum), len(client.warming))]
-		for second := range sum {
-			sum[second] += client.warming[second]
-		}
+	return stats.Sum(ratesOf(clients, func(n *Reported) []float64 { return n.warming })...)
+}
+
+// ratesOf returns a series of each client.
+func ratesOf(clients []*Reported, of func(*Reported) []float64) (all [][]float64) {
+	for _, n := range clients {
+		all = append(all, of(n))
 	}
-	return sum
+	return all
 }
 
 // warmUp returns the result of the last test of the warm-up that had rates enough; nil
@@ -200,11 +197,7 @@ func Fill(r *metrics.Run, reported []*Reported, soak bool) {
 		}
 	}
 	r.WarmUp, r.Drift = warmUp(clients), nil
-	var rates [][]float64
-	for _, n := range clients {
-		rates = append(rates, n.steady)
-	}
-	if drift, ok := stats.CheckDrift(stats.Sum(rates...)); ok {
+	if drift, ok := stats.CheckDrift(stats.Sum(ratesOf(clients, func(n *Reported) []float64 { return n.steady })...)); ok {
 		r.Drift = &drift
 	}
 	r.SetWorkload()

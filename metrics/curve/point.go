@@ -98,7 +98,7 @@ func (p Point) late() float64 {
 }
 
 // Backlog reports whether most trials answered clearly more than was due: the window has
-// what the warm-up left behind, and its latencies are those of no steady load.
+// what the warm-up left behind, so its latencies show no steady load.
 func (p Point) Backlog() bool {
 	ahead := 0
 	for _, t := range p.Valid {

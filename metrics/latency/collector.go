@@ -11,7 +11,7 @@ type Collector struct {
 	recorders []*Recorder
 	spare     observations
 	interval  [len(phaseOrder)]*Set // by phase; nil until the phase is seen
-	Window    *Set                  // sums of the whole window as far as it has been collected
+	Window    *Set                  // sums of what has been collected of the window so far
 
 	// By the server's number: the operations that were put into Window, and the operations
 	// whose replies came in it.

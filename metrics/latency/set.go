@@ -18,7 +18,7 @@ type Set struct {
 	Server *Distribution
 	Late   *Distribution // one value for each time that the generator slept
 
-	calls, ops batches // of Call and Op, as far as they came in records
+	calls, ops batches // of Call and Op: the values that came in records
 }
 
 // NewSet returns empty distributions (about 1.3 MB).

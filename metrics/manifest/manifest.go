@@ -37,7 +37,7 @@ func Of(dir string) (metrics.Manifest, error) {
 				return fs.SkipDir
 			}
 			return nil
-		case !entry.Type().IsRegular() || name == metrics.ManifestFile || base[0] == '.' || isDrawn(base):
+		case !entry.Type().IsRegular() || name == metrics.ManifestFile || base[0] == '.' || IsDrawn(base):
 			return nil
 		}
 		sum, err := sumOf(dir, name)
@@ -47,8 +47,8 @@ func Of(dir string) (metrics.Manifest, error) {
 	return m, err
 }
 
-// isDrawn reports whether kvsplot draws a file. The page of a history is a record.
-func isDrawn(base string) bool {
+// IsDrawn reports whether kvsplot draws the file of a name. The page of a history is a record.
+func IsDrawn(base string) bool {
 	return slices.Contains([]string{".png", ".svg", ".pdf", ".html"}, filepath.Ext(base)) && !strings.HasPrefix(base, "history-")
 }
 

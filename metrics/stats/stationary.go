@@ -64,7 +64,7 @@ func CheckDrift(rates []float64) (s Stationarity, ok bool) {
 	return s, ok
 }
 
-// Sum adds up series by place, as far as all of them go.
+// Sum adds up series by place. The sum is as long as the shortest of them.
 func Sum(series ...[]float64) (sum []float64) {
 	for i, s := range series {
 		if i == 0 {
@@ -96,8 +96,8 @@ func (s Stationarity) String() string {
 // values, in their order, if they had none (Mann, Econometrica 13, 1945; it is
 // Kendall's tau against time): the normal approximation with continuity correction
 // and Kendall's variance for ties (Kendall, Rank Correlation Methods, 4th ed. 1975).
-// For 6 or more values its decision at the level of 1 % is that of the exact
-// distribution or more cautious. It is 1 if all values are equal.
+// For 6 or more values, its decision at the level of 1 % equals the decision by the exact
+// distribution, or is more cautious. It is 1 if all values are equal.
 func MannKendall(values []float64) float64 {
 	score := 0 // rising pairs less falling ones
 	for i, a := range values {

@@ -113,15 +113,13 @@ func declared() (declarations, error) {
 			if decl, ok := decl.(*ast.GenDecl); ok && decl.Tok == token.TYPE {
 				for _, spec := range decl.Specs {
 					spec := spec.(*ast.TypeSpec)
-					types[spec.Name.Name] = declaration{spec, oneLine(decl.Doc.Text())}
+					types[spec.Name.Name] = declaration{spec, format.OneLine(decl.Doc.Text())}
 				}
 			}
 		}
 		return nil
 	})
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // structure returns the struct that the type is.
 func (d declaration) structure() (*ast.StructType, bool) {
@@ -169,7 +167,7 @@ func (types declarations) of(name string) (all []field) {
 		}
 		json, _, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
 		if json != "-" {
-			all = append(all, field{json, kind, oneLine(f.Doc.Text() + " " + f.Comment.Text()), record})
+			all = append(all, field{json, kind, format.OneLine(f.Doc.Text() + " " + f.Comment.Text()), record})
 		}
 	}
 	return all

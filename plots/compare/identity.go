@@ -48,7 +48,7 @@ func identity(r *folder.Run) map[string]string {
 	return all
 }
 
-// sameOperations says in words how many operations the runs have in common. A client
+// sameOperations says how many operations the runs have in common. A client
 // keeps a digest of its workers' first 2^k operations, for each k, and one of all
 // operations of each worker.
 func sameOperations(runs []*folder.Run) string {

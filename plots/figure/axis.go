@@ -66,8 +66,9 @@ func (a Axis) bounds() (low, high float64) {
 	return low - room*(high-low), high + room*(high-low)
 }
 
-// Apply makes it a panel's x axis. Each value has a tick; it has a label if there
-// is room for it. In tooltips, name stands before the value. label makes a value printable and at most size characters long.
+// Apply makes it a panel's x axis. Each value has a tick, and a label if there is room. In
+// tooltips, name stands before the value. label makes a value printable and at most size
+// characters long.
 func (a Axis) Apply(p *Panel, name string, label func(value string, size int) string) {
 	p.X.Min, p.X.Max = a.bounds()
 	if a.log {

@@ -49,11 +49,10 @@ func (r *Run) Series(q Quantity) []Series {
 func (s Sample) isRest() bool { return s.LengthS < 0.5 }
 
 // TotalThroughput returns the operations per second of all clients together,
-// in whole seconds before and after the window's start; of a long run, in steps of
-// several. Clients report at different moments, so each interval's operations are
-// spread evenly over the steps that it touches; the sum of the points times the step is
-// exactly the sum of all operations, but for a last step in which no client worked to
-// its end: it has no point.
+// in whole seconds before and after the window's start; of a long run, in steps of several.
+// Clients report at different moments, so each interval's operations are spread evenly over
+// the steps that it touches. The sum of the points times the step is exactly the sum of all
+// operations. The exception is a last step that no client worked to its end: it has no point.
 func (r *Run) TotalThroughput() plotter.XYs {
 	step := r.Step()
 	ops, most := map[int]float64{}, map[int]float64{} // by step; most: the longest share of it that a client worked
@@ -95,7 +94,7 @@ func (r *Run) clientIntervals() (all []Sample) {
 	return all
 }
 
-// Step returns the number of whole seconds of which no log has more than maxPoints.
+// Step returns the least number of whole seconds for which every log has at most maxPoints steps.
 func (r *Run) Step() float64 {
 	longest := 0.0
 	for _, log := range r.Logs {

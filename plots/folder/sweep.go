@@ -129,7 +129,7 @@ func (s *Sweep) Failed() []metrics.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool { return t.Verdict.Valid })
 }
 
-// TrialsOf returns the trials of an entry of a class, but for the valid ones of rounds that do
+// TrialsOf returns the trials of an entry of a class, without the valid ones of rounds that do
 // not count.
 func (s *Sweep) TrialsOf(entry string) []metrics.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool {

@@ -152,7 +152,7 @@ type table struct {
 	Columns []string
 	Names   []int // the columns that hold words
 	Rows    [][]string
-	Groups  int // of the last rows, each of which is about several nodes
+	Groups  int // the number of last rows that are about several nodes each
 }
 
 // add appends a row.

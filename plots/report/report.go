@@ -34,7 +34,7 @@ func sentence(text string) template.HTML {
 	return unbroken(strings.ToUpper(text[:1]) + text[1:])
 }
 
-// unbroken returns a text of which no line ends within a flag, or before a per cent sign.
+// unbroken returns a text that a browser breaks neither within a flag nor before a per cent sign.
 func unbroken(text string) template.HTML {
 	text = template.HTMLEscapeString(text)
 	return template.HTML(flags.ReplaceAllString(strings.ReplaceAll(text, " %", "\u00a0%"), `$1<span class="flag">$2</span>`))

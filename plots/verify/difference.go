@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// sameDigits is how close two numbers are that differ by the order of a sum alone.
+// sameDigits is the largest relative difference that another order of a sum makes.
 const sameDigits = 1e-9
 
 // differences compares a recorded value with the value that the records give, field by

@@ -15,8 +15,8 @@ import (
 	"kvlab/plots/folder"
 )
 
-// unwitnessed are the fields of run.json that no record of a node has. The launcher states
-// them: only the manifest shows that they were changed.
+// unwitnessed lists the fields of run.json that no record of a node has. The launcher states
+// them, and only the manifest shows that somebody has changed them.
 const unwitnessed = "id, version, command, git_commit, changed_files, server_commit, started, ended, lab, together, symmetric, quick, contained, preflight; " +
 	"the nodes' order, machines, addresses and peaks of memory; check (of all clients together); value_key and choice; asked (the nodes' flags as the launcher resolved them); ceiling.note; whether the run was a soak; the samples of processors, memory and network over time; the nodes' logs"
 
@@ -65,8 +65,8 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 	return run
 }
 
-// pairVerdict returns the verdict on a run of which all else is right: the other run of its pair
-// had the same window.
+// pairVerdict returns the verdict on a run that passes all other checks: VALID if the other run
+// of its pair had the same window.
 func pairVerdict(dir string, run metrics.Run) metrics.Verdict {
 	if run.Together == "" {
 		return run.Verdict

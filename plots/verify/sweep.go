@@ -70,7 +70,7 @@ func sweep(dir string) (results []Result) {
 // kindOf returns the experiment of a plan.
 func kindOf(plan metrics.Sweep) experiment.Experiment {
 	s := experiment.Sweep{Plan: plan}
-	if len(plan.Knobs) != 1 || plan.Knobs[0].Name != curve.Knob || !slices.Contains(plan.Knobs[0].Values, curve.Peak) {
+	if !curve.Is(plan) {
 		return s
 	}
 	objective, _ := curve.ParseObjective(plan.SLO) // "" of a curve without one
@@ -115,10 +115,7 @@ func surplus(dir string, kind experiment.Experiment, done []metrics.Trial) (line
 		}
 	}
 	if groups, err := kind.Next(done); err == nil && len(groups) > 0 {
-		for _, p := range groups[0] {
-			if at := slices.IndexFunc(done, func(t metrics.Trial) bool { return t.Number == p.Number }); at >= 0 {
-				p.Attempt = len(done[at].Earlier) + 2
-			}
+		for _, p := range groups[0].After(done) {
 			known[p.Folder()] = true
 		}
 	}

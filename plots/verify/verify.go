@@ -21,7 +21,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// Result is what came of verifying one folder.
+// Result is the result of verifying one folder.
 type Result struct {
 	Folder      string
 	Verdict     metrics.Verdict // that the records give
@@ -165,8 +165,8 @@ func runAlone(dir string) (result Result, again metrics.Run) {
 	return result, again
 }
 
-// seconds compares the sum of each node's intervals, which follow each other, with its summary. A host of a foreign
-// store counts nothing itself.
+// seconds compares the sum of each node's intervals, which follow each other, with its summary.
+// A host of a foreign store counts nothing itself.
 func seconds(read *folder.Run) (lines []string) {
 	for _, log := range read.Logs {
 		if log.Summary == nil || log.Config == nil || log.Config.Capabilities != nil && log.Config.Capabilities.Driver != "" {
