@@ -9,7 +9,7 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// Decide says what the trials of a class show of its entries, of which some may be left.
+// Decide says what the trials of a class show of its entries. Some trials may be left.
 // Trials of rounds that are not complete count for nothing yet.
 func Decide(plan metrics.Sweep, done []metrics.Trial) metrics.Standings {
 	e := eveningOf(plan, done)
@@ -36,7 +36,7 @@ func Decide(plan metrics.Sweep, done []metrics.Trial) metrics.Standings {
 	return s
 }
 
-// standing is that of an entry without its rank.
+// standing returns the standing of an entry without its rank.
 func (e *evening) standing(entry metrics.Entry) metrics.Standing {
 	s := metrics.Standing{Entry: entry.Name, Verdict: metrics.Verdict{Valid: true}}
 	for _, f := range e.failures[entry.Name] {
@@ -78,7 +78,7 @@ func (e *evening) standing(entry metrics.Entry) metrics.Standing {
 	return s
 }
 
-// score returns linear in the ratio between two steps.
+// score returns the score of a ratio. It is linear between two steps.
 func score(steps []metrics.ScoreStep, ratio float64) float64 {
 	at := slices.IndexFunc(steps, func(s metrics.ScoreStep) bool { return ratio < s.Ratio })
 	switch at {

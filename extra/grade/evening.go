@@ -31,8 +31,8 @@ const (
 	fewestRounds = stats.RatioTrials
 )
 
-// evening is what the trials of a class say of its course. It depends only on the plan and
-// the trials.
+// evening is the course of a class, from its trials. It depends only on the plan and the
+// trials.
 type evening struct {
 	plan     metrics.Sweep
 	again    map[int]bool                 // the numbers of the trials to be made again
@@ -145,8 +145,8 @@ func disturbs(trials map[string][]metrics.Trial) bool {
 	return least < disturbed && most >= least+disturbed
 }
 
-// of returns how many trials there are when the evening may end: at the next look, or with the
-// budget. made is the number of trials so far.
+// of returns the number of trials after which the evening may end: at the next look, or with
+// the budget. made is the number of trials so far.
 func (e *evening) of(made int) int {
 	rounds, class := 0, e.plan.Class // after the one under way
 	if at := slices.IndexFunc(class.Looks, func(look int) bool { return look > len(e.kept) }); at >= 0 {

@@ -59,7 +59,7 @@ func (e Experiment) Outline() string {
 	return text + "\n"
 }
 
-// Files are those of a sweep and the standings.
+// Files returns the files of a sweep, and the standings.
 func (e Experiment) Files(done []metrics.Trial, ended bool) map[string]any {
 	files := e.Sweep.Files(done, ended)
 	files[metrics.StandingsFile] = Decide(e.Plan, done)
@@ -95,10 +95,10 @@ func (e Experiment) verdict(done []metrics.Trial) metrics.Verdict {
 	return metrics.Verdict{Valid: true}
 }
 
-// one reports whether the class is one folder in one round, which its author checks.
+// one reports whether the class is one folder in one round, as for --check-one.
 func (e Experiment) one() bool { return len(e.Plan.Class.Looks) == 1 }
 
-// Answer is the answer of a class.
+// Answer returns the answer of a class.
 func (e Experiment) Answer(done []metrics.Trial) answer.Answer {
 	if v := e.verdict(done); !v.Valid {
 		a := answer.Of(metrics.Run{Result: metrics.Result{Verdict: v}})

@@ -80,8 +80,8 @@ func (e Experiment) Outline() string {
 		e.Sweep.Outline()
 }
 
-// Files are those of a sweep, and in the end the outcomes and study.md. An interrupted
-// study has no outcome: who looks several times is wrong more often than Alpha.
+// Files returns the files of a sweep, and in the end the outcomes and study.md. An interrupted
+// study has no outcome: looking several times is wrong more often than Alpha.
 func (e Experiment) Files(done []metrics.Trial, ended bool) map[string]any {
 	files := e.Sweep.Files(done, ended)
 	if left, _ := e.Next(done); ended && len(left) == 0 {

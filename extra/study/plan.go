@@ -86,8 +86,8 @@ func add(plan *metrics.Study, trials *[]int, study, name, args string, rounds in
 	return name
 }
 
-// merge joins texts of arguments. The words before the first flag, the numbers of servers
-// and clients, are those of the last text that has any. A later flag wins.
+// merge joins texts of arguments. The words before the first flag, the numbers of servers and
+// clients, come from the last text that has any. A later flag wins.
 func merge(texts ...string) (string, error) {
 	var first, flags []string
 	for _, text := range texts {

@@ -102,7 +102,7 @@ func (r row) Worth() string {
 // Measured reports whether the entry has a result.
 func (r row) Measured() bool { return r.Verdict.Valid && r.OpsPerS > 0 }
 
-// boardOf adds the entries of which the standings say nothing yet.
+// boardOf returns the board of a class. It adds the entries that the standings lack so far.
 func boardOf(s *folder.Sweep) *board {
 	b := &board{Sweep: s, Walls: wallsOf(s)}
 	for _, standing := range s.Standings.Entries {

@@ -176,7 +176,7 @@ func (s *sheet) find(columns []string, key string) (lines []int) {
 	return nil
 }
 
-// title is that of an assignment's column in Canvas.
+// title matches the title of an assignment's column in Canvas.
 var title = regexp.MustCompile(`\(\d+\)$`)
 
 // pointsPossible is in the name of the row that has the assignments' points in Canvas.

@@ -244,7 +244,7 @@ func row(name, description, module string, single bool, syncs []engine.Sync, ope
 	}
 }
 
-// version is that of a module in this program; "" where it is not known, as in a test.
+// version returns the version of a module in this program; "" if it is not known, as in a test.
 func version(module string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
