@@ -107,7 +107,7 @@ type Machine struct {
 	ClockStepS  float64      `json:"clock_step_s,omitempty"` // by how much its wall clock was set forward in between; 0: not at all
 }
 
-// Name is that of the machine's first node.
+// Name returns the name of the machine's first node.
 func (m Machine) Name() string { return m.Nodes[0] }
 
 // Grade says how bad a finding is.

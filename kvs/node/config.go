@@ -16,8 +16,8 @@ import (
 	"kvlab/metrics/usage"
 )
 
-// ReportConfig reports and logs the node's machine, which it returns, its process and
-// binary, and the final value of every flag.
+// ReportConfig reports and logs the node's machine, process and binary, and the final value of
+// every flag. It returns the machine.
 func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 	flags := n.flags
 	host, err := usage.HostFacts()
@@ -46,8 +46,9 @@ func (n *Node) Reset(flag, value string, can metrics.Capabilities) error {
 	return err
 }
 
-// ProgramOf returns the git commit that the go command stamped into the program of a process,
-// as build.Commit; "" without one; and the SHA-256 of its file, in hex.
+// ProgramOf returns two facts about the program of a process: the git commit that the go
+// command stamped into it, in the form of build.Commit, "" without one; and the SHA-256 of its
+// file, in hex.
 func ProgramOf(pid int) (commit, sum string, err error) {
 	// The link leads to the running file even if its path now names another one.
 	path := fmt.Sprintf("/proc/%d/exe", pid)

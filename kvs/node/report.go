@@ -164,8 +164,8 @@ func (r *Reporter) cut(least time.Duration) error {
 	return report()
 }
 
-// end ends the interval, unless it is shorter than least. It returns the report apart, because
-// it may wait for its reader, or for a processor.
+// end ends the interval, unless it is shorter than least. The caller makes the report: it may
+// wait for its reader, or for a processor.
 func (r *Reporter) end(least time.Duration) (report func() error, err error) {
 	now := r.node.now()
 	if now.Sub(r.lastEnd) < least {

@@ -17,8 +17,8 @@ import (
 const forwarder = "docker-proxy"
 
 // StoreProcess returns the number of the process that listens on a running store's address:
-// host:port, or the path of a Unix socket. If it is not known, the number is 0 and unseen
-// says why; elsewhere reports that the address is another machine's.
+// host:port, or the path of a Unix socket. If it is not known, the number is 0 and unseen says
+// why. elsewhere reports that the address is another machine's.
 func StoreProcess(address string) (pid int, unseen string, elsewhere bool, err error) {
 	if strings.HasPrefix(address, "/") {
 		if pid, err = socketOwner(address); pid == 0 && err == nil {

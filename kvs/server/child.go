@@ -83,8 +83,8 @@ func (c *child) fault() error {
 	return fmt.Errorf("the store %s has ended: %s%s", c.name, how, c.said())
 }
 
-// said returns what the program has said about its end: the line that tells, or else the last
-// ones. The target's name stands for the path of its program.
+// said returns the line in which the program tells why it ends, or else its last lines. It
+// replaces the path of the program by the target's name.
 func (c *child) said() string {
 	text := c.log.telling()
 	if c.path != "" {
@@ -119,8 +119,8 @@ func (c *child) stop() error {
 	return errors.New("the store does not end after SIGKILL")
 }
 
-// store returns the number of the store's process: of a contained program, that of the one
-// which its init has started.
+// store returns the number of the store's process. If the program is contained, that is the
+// process which the init inside has started.
 func (c *child) store() (pid int, err error) {
 	if pid = c.cmd.Process.Pid; !c.contained {
 		return pid, nil

@@ -243,7 +243,7 @@ func (h *host) ask(ctx context.Context) (counts metrics.StoreCounts, err error) 
 }
 
 // observe makes the reporter sample the store's process, and the interface that holds its
-// address, or that leads to it.
+// address or leads to it.
 func (h *host) observe() error {
 	pid, err := 0, error(nil)
 	if h.child != nil {
@@ -349,8 +349,9 @@ func (h *host) serve(ctx context.Context) error {
 	return h.summarize()
 }
 
-// enter begins a phase. When the load begins, all clients are connected: what they have done
-// to the store until then, such as to make a cluster of its servers, is no third-party client's.
+// enter begins a phase. When the load begins, all clients are connected. What has been done to
+// the store until then is their work, such as making a cluster of its servers, and no third-party
+// client's.
 func (h *host) enter(phase metrics.Phase) error {
 	if phase == metrics.Load && h.counter != nil {
 		h.counts()

@@ -236,8 +236,8 @@ func obey(ctx context.Context, n *node.Node, enter func(metrics.Phase) error) er
 	}
 }
 
-// await enters a phase. A server that was started again in the window hears of it before the
-// first client has come, and then waits for that.
+// await enters a phase. A server that was started again in the window waits for its first
+// client before it enters the window.
 func (s *server) await(ctx context.Context, phase metrics.Phase) error {
 	if phase == metrics.Window && s.config.Reopen {
 		select {

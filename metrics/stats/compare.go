@@ -181,7 +181,7 @@ func (e estimate) quantile(p float64) float64 {
 	return q.(float64)
 }
 
-// quantiles are those that were computed, by degrees of freedom and p.
+// quantiles holds the quantiles computed so far, by degrees of freedom and p.
 var quantiles sync.Map
 
 // interval returns the interval of a confidence.

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Outcome is what a comparison shows of a range.
+// Outcome says where the mean of a comparison lies, relative to a range.
 type Outcome int
 
 // The outcomes of a comparison with a range.
@@ -20,7 +20,7 @@ const (
 	Above
 )
 
-// Words are what a use calls the outcomes.
+// Words are the names of the outcomes in one use.
 type Words[T ~string] struct{ Inside, Below, Above, Undecided T }
 
 // Of returns the word of an outcome.

@@ -23,7 +23,7 @@ func claimFigures(s *folder.Sweep) (figures []figure.Figure) {
 	return figures
 }
 
-// unsafe is what the name of a file does not have.
+// unsafe matches characters that the name of a file does not have.
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // ClaimName returns the name of a claim's figure; "" if it has none, because its points have no

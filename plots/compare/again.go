@@ -112,7 +112,7 @@ func decide(a *metrics.Agreement, outcome stats.Outcome, margin float64) {
 	a.Reason = fmt.Sprintf("now/before is %.3f, %d %% interval %.3f to %.3f, %s %.3f to %.3f", a.Ratio, share, low, high, againWords.Of(outcome), 1/(1+margin), 1+margin)
 }
 
-// sample returns the first valid run, or the first one; nil for none.
+// sample returns the first valid run, or else the first run; nil for none.
 func sample(runs []*folder.Run) *folder.Run {
 	for _, r := range runs {
 		if r.Verdict.Valid {

@@ -19,7 +19,7 @@ import (
 	"kvlab/plots/folder"
 )
 
-// measure is what a Limit may be of.
+// measure is a figure that may have a Limit.
 type measure struct {
 	name, what string
 	of         func(metrics.Run) float64 // 0: the run does not have it

@@ -20,7 +20,7 @@ type Scale struct {
 	Score Score  `toml:"score"` // in operations per second
 }
 
-// Work is what a graded result has measured. The comments name the clients' flags.
+// Work is the work that a graded result must have measured. The comments name the clients' flags.
 type Work struct {
 	Workload     string   `toml:"workload"`     // -workload
 	Distribution string   `toml:"distribution"` // -distribution; "" is any

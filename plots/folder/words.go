@@ -35,7 +35,7 @@ func (r *Run) Describe() string {
 	return describe(parts, "run", r.ID)
 }
 
-// describe joins parts, and the name of a run or a sweep; empty ones are left out.
+// describe joins the parts that are not empty, and the name of a run or a sweep.
 func describe(parts []string, kind, id string) string {
 	if id != "" {
 		parts = append(parts, kind+" "+id)

@@ -153,7 +153,7 @@ func (e entry) Log() string {
 	return strings.Join(lines, "\n")
 }
 
-// unsafe is what the name of a folder does not have.
+// unsafe matches text that the name of a folder does not have.
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._+-]+|^[.-]+`)
 
 // folderOf returns the name of an entry's folder: the entry's, unless it is not safe as one.

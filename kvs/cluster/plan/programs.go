@@ -115,8 +115,8 @@ func (p Programs) Flags(ctx context.Context) (Flags, error) {
 	return flags, nil
 }
 
-// protocols returns what a role's program says after its version, such as "wire 5, values 1,
-// control 1, records 2"; "" if it says nothing.
+// protocols returns the text that a role's program prints after its version, such as "wire 5,
+// values 1, control 1, records 2"; "" if there is none.
 func (p Programs) protocols(ctx context.Context, role metrics.Role, wrap Wrapper) string {
 	words := p.words(role, wrap, "-version")
 	line, err := nodes.Ask(ctx, words[0], words[1:]...)

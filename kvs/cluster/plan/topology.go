@@ -8,10 +8,10 @@ import (
 	"kvlab/metrics/format"
 )
 
-// fill returns the spec with the numbers that the command line does not give. available is the
-// number of nodes; 0 means this machine, which takes any number of processes and by
-// default one of each role. As in the labs' script, half of the nodes serve by default and
-// the rest load; with --symmetric, every node serves and loads.
+// fill fills in the numbers that the command line does not give. available is the number of
+// nodes. 0 means this machine, which takes any number of processes, and by default one of each
+// role. As in the labs' script, half of the nodes serve by default and the rest load. With
+// --symmetric, every node serves and loads.
 func (s Spec) fill(available int) (Spec, error) {
 	s.ServersPerNode, s.ClientsPerNode = max(s.ServersPerNode, 1), max(s.ClientsPerNode, 1)
 	nodes := cmp.Or(s.Machines, available)

@@ -120,8 +120,8 @@ func (a *assessment) network(m *machine) {
 	a.add(m, grade, "data", "the data address %s is on %s, %s%s", m.place.Data, control, whose, right)
 }
 
-// sshOf returns the field of a line of a --hosts file that says how a node is reached; "" if its name
-// does.
+// sshOf returns the field of a line in a --hosts file that says how a node is reached; "" if
+// its name says it.
 func sshOf(n nodes.Node) string {
 	if n.Way.Kind != nodes.SSH || n.Way.To == n.Name && n.Way.Port == "" {
 		return ""

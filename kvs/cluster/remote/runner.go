@@ -71,9 +71,9 @@ func New(ways Programs, programs plan.Programs) *Runner {
 	return &Runner{ways: ways.ways(), programs: programs, sums: sync.OnceValues(programs.Sums), system: system, login: loginTimeout}
 }
 
-// Contain makes the Runner start the servers' programs contained, or the programs that they
-// start if they are hosted. The programs write in the folders of write. It is called before
-// anything else.
+// Contain makes the Runner start the servers' programs contained. If the servers are hosts of a
+// foreign store, it contains the programs that they start instead. The contained programs write
+// in the folders of write. Contain is called before anything else.
 func (r *Runner) Contain(wrap plan.Wrapper, write []string, hosted bool) {
 	r.wrap, r.write, r.hosted = wrap, write, hosted
 }
@@ -83,8 +83,8 @@ func (r *Runner) Contains(place plan.Place) bool {
 	return r.wrap != nil && !r.hosted && place.Role == metrics.Server
 }
 
-// StoreWords returns the words that contain a foreign store's program if they stand in front of
-// its command line; nil for a store that is not contained.
+// StoreWords returns the words that contain a foreign store's program when they precede its
+// command line; nil for a store that is not contained.
 func (r *Runner) StoreWords(place plan.Place) []string {
 	if r.wrap == nil || !r.hosted || place.Role != metrics.Server {
 		return nil

@@ -15,8 +15,8 @@ const timeout = 5 * time.Second
 
 // control is a connection that carries one question at a time.
 type control struct {
-	socket net.Conn
-	in     *bufio.Scanner
+	net.Conn
+	in *bufio.Scanner
 }
 
 func newControl(socket net.Conn) *control {
@@ -26,9 +26,9 @@ func newControl(socket net.Conn) *control {
 // login sends the user and password of memcached's -Y, as protocol.txt says: by a set of any
 // key, which stores nothing.
 func (c *control) login(user, password string) error {
-	c.socket.SetDeadline(time.Now().Add(timeout))
-	defer c.socket.SetDeadline(time.Time{})
-	if _, err := fmt.Fprintf(c.socket, "set kvlab 0 0 %d\r\n%s %s\r\n", len(user)+1+len(password), user, password); err != nil {
+	c.SetDeadline(time.Now().Add(timeout))
+	defer c.SetDeadline(time.Time{})
+	if _, err := fmt.Fprintf(c.Conn, "set kvlab 0 0 %d\r\n%s %s\r\n", len(user)+1+len(password), user, password); err != nil {
 		return err
 	}
 	if !c.in.Scan() {
@@ -42,9 +42,9 @@ func (c *control) login(user, password string) error {
 
 // ask asks for statistics: "stats", or "stats" and what of.
 func (c *control) ask(question string) (map[string]string, error) {
-	c.socket.SetDeadline(time.Now().Add(timeout))
-	defer c.socket.SetDeadline(time.Time{})
-	if _, err := io.WriteString(c.socket, question+"\r\n"); err != nil {
+	c.SetDeadline(time.Now().Add(timeout))
+	defer c.SetDeadline(time.Time{})
+	if _, err := io.WriteString(c.Conn, question+"\r\n"); err != nil {
 		return nil, err
 	}
 	answer := map[string]string{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"kvlab/kvs/driver/pipeline"
 	"kvlab/metrics"
 )
 
@@ -18,30 +19,15 @@ var (
 	shown  = []string{"maxbytes", "num_threads", "reqs_per_event", "evictions", "cas_enabled"}
 )
 
-// Counts returns a server's counters. cmd_get counts keys, and cmd_set every store,
-// whatever asked for it.
-func (m *memcached) Counts(ctx context.Context, server int) (metrics.StoreCounts, error) {
-	m.counting.Lock()
-	defer m.counting.Unlock()
-	c := m.controls[server]
-	if c == nil {
-		if _, err := m.connect(ctx, server, func(met *control) error { c = met; return nil }); err != nil {
-			return metrics.StoreCounts{}, err
-		}
-	}
-	m.controls[server] = nil
-	stop := context.AfterFunc(ctx, func() { c.socket.Close() })
-	defer stop()
-	counts, err := c.counts()
-	if err != nil {
-		c.socket.Close()
-		return metrics.StoreCounts{}, fmt.Errorf("server %s: %w", m.options.Hosts[server], err)
-	}
-	m.controls[server] = c
-	return counts, nil
+// Counter connects to a server.
+func (m *memcached) Counter(ctx context.Context, server int) (c pipeline.Counter, err error) {
+	_, err = m.connect(ctx, server, func(met *control) error { c = met; return nil })
+	return c, err
 }
 
-func (c *control) counts() (counts metrics.StoreCounts, err error) {
+// Counts returns a server's counters. cmd_get counts keys, and cmd_set every store,
+// whatever asked for it.
+func (c *control) Counts() (counts metrics.StoreCounts, err error) {
 	stats, err := c.ask("stats")
 	if err != nil {
 		return counts, err

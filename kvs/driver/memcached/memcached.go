@@ -8,12 +8,10 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"sync"
 
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/pipeline"
-	"kvlab/metrics"
 )
 
 // batch is the default of -batch: a round of 64 workers has 32,768 operations, which take
@@ -32,24 +30,23 @@ func check(o driver.Options, u driver.Use) error {
 	return o.CheckForeign(u, has, "user", "password", "tls", "ca", driver.CountsSetting)
 }
 
-// memcached is a driver, and a driver.Counter.
+// memcached is the store of a driver.
 type memcached struct {
 	options  driver.Options
 	distinct bool // of every codec
-
-	met driver.Instances
-
-	counting sync.Mutex
-	controls []*control // of the servers, nil until Counts connects one; guarded by counting
+	met      driver.Instances
 }
 
 func open(o driver.Options, u driver.Use) (driver.Driver, error) {
 	comes := slices.Contains(u.Kinds, kvs.Insert) || slices.Contains(u.Kinds, kvs.Delete)
-	return &memcached{options: o, distinct: comes || len(u.Kinds) == 0, controls: make([]*control, len(o.Hosts))}, nil
+	return pipeline.NewDriver(o, &memcached{options: o, distinct: comes || len(u.Kinds) == 0}), nil
 }
 
-// dial connects to a server, which must be the instance that the first Dial met.
-func (m *memcached) dial(ctx context.Context, server int) (net.Conn, error) {
+// Codec returns a codec of the text protocol.
+func (m *memcached) Codec() pipeline.Codec { return &codec{distinct: m.distinct} }
+
+// Dial connects to a server, which must be the instance that the first Dial met.
+func (m *memcached) Dial(ctx context.Context, server int) (net.Conn, error) {
 	return m.connect(ctx, server, func(c *control) error {
 		stats, err := c.ask("stats")
 		if err != nil {
@@ -75,29 +72,4 @@ func (m *memcached) connect(ctx context.Context, server int, meet func(*control)
 		}
 		return meet(c)
 	})
-}
-
-func (m *memcached) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Server, error) {
-	socket, err := m.dial(ctx, server)
-	if err != nil {
-		return nil, driver.Server{}, err
-	}
-	return pipeline.New(socket, &codec{distinct: m.distinct}, m.options.CallTimeout), driver.Server{Name: m.options.Hosts[server]}, nil
-}
-
-func (m *memcached) Explain(ctx context.Context, server int, err error) error {
-	return driver.ExplainForeign(ctx, err, func(ctx context.Context) (net.Conn, error) { return m.dial(ctx, server) })
-}
-
-func (m *memcached) Info() driver.Info { return driver.Info{Capabilities: metrics.AllCapabilities} }
-
-func (m *memcached) Close() error {
-	m.counting.Lock()
-	defer m.counting.Unlock()
-	for _, c := range m.controls {
-		if c != nil {
-			c.socket.Close()
-		}
-	}
-	return nil
 }

@@ -20,11 +20,11 @@ func checkCluster(o driver.Options, u driver.Use) error {
 		cli.Want(u.Router == route.Slots || strings.HasPrefix(u.Router, route.Slots+":"), "-router", u.Router, "%s with -transport %s: Redis Cluster routes so", route.Slots, o.Transport))
 }
 
-// findCluster is Find of ClusterRow: it asks the first node that answers for all masters, and
-// returns them in the order of their slots, with the router of these. If none answers it returns
-// the hosts: perhaps the clients reach them.
+// findCluster is Find of ClusterRow. It asks the first node that answers for all masters, and
+// returns them in the order of their slots, with the router of these slots. If no node answers,
+// it returns the hosts: perhaps the clients reach them.
 func findCluster(ctx context.Context, o driver.Options) (hosts []string, router string, err error) {
-	r := newRedis(o, "")
+	r := &redis{options: o}
 	for server, seed := range o.Hosts {
 		var masters []master
 		var c *control
@@ -38,7 +38,7 @@ func findCluster(ctx context.Context, o driver.Options) (hosts []string, router 
 			}
 			return nil, "", err
 		}
-		c.socket.Close()
+		c.Close()
 		var table route.SlotTable
 		for _, m := range masters {
 			hosts, table = append(hosts, m.addr), append(table, m.slots)
@@ -54,8 +54,8 @@ type master struct {
 	slots    [][2]int // ranges with both ends, in order, joined
 }
 
-// mastersOf returns the masters that a node knows, in the order of their first slots. Those of
-// which it knows no address have that of the node.
+// mastersOf returns the masters that a node knows, in the order of their first slots. A master
+// without a known address gets the node's.
 func mastersOf(c *control, from string) (masters []master, err error) {
 	rows, err := c.do("CLUSTER", "SLOTS")
 	if err != nil {
@@ -89,7 +89,7 @@ func mastersOf(c *control, from string) (masters []master, err error) {
 	return masters, nil
 }
 
-// firstSlot is that of a row of CLUSTER SLOTS.
+// firstSlot returns the first slot of a row of CLUSTER SLOTS.
 func (n node) firstSlot() int64 {
 	if len(n.elements) == 0 {
 		return 0

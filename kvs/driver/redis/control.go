@@ -30,9 +30,9 @@ type node struct {
 
 // control is a connection that carries one command at a time.
 type control struct {
-	socket net.Conn
-	in     []byte // read and not parsed
-	named  bool   // CLIENT LIST shows it by its name
+	net.Conn
+	in    []byte // read and not parsed
+	named bool   // CLIENT LIST shows it by its name
 }
 
 // connectionName is the name of the driver's connections.
@@ -42,7 +42,7 @@ const connectionName = "kvlab"
 // speak with it.
 func (r *redis) control(ctx context.Context, server int, meet func(*control) error) (c *control, err error) {
 	_, err = r.options.Connect(ctx, server, func(socket net.Conn) error {
-		c = &control{socket: socket}
+		c = &control{Conn: socket}
 		words := []string{"AUTH"}
 		if user := r.options.Settings["user"]; user != "" {
 			words = append(words, user)
@@ -68,9 +68,9 @@ func (r *redis) control(ctx context.Context, server int, meet func(*control) err
 
 // do sends a command and returns its reply. An error reply is an error.
 func (c *control) do(words ...string) (node, error) {
-	c.socket.SetDeadline(time.Now().Add(controlTimeout))
-	defer c.socket.SetDeadline(time.Time{})
-	_, err := c.socket.Write(resp.AppendCommand(nil, words...))
+	c.SetDeadline(time.Now().Add(controlTimeout))
+	defer c.SetDeadline(time.Time{})
+	_, err := c.Write(resp.AppendCommand(nil, words...))
 	var reply node
 	if err == nil {
 		elements := maxElements
@@ -93,7 +93,7 @@ func (c *control) read(depth int, elements *int) (node, error) {
 			return node{}, err
 		}
 		var more [4096]byte
-		n, err := c.socket.Read(more[:])
+		n, err := c.Read(more[:])
 		c.in = append(c.in, more[:n]...)
 		switch {
 		case n > 0:

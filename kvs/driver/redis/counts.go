@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kvlab/kvs/driver/pipeline"
 	"kvlab/kvs/resp"
 	"kvlab/kvs/route"
 	"kvlab/metrics"
@@ -17,6 +18,7 @@ import (
 // counter is a control connection over which a server's counters are read.
 type counter struct {
 	*control
+	cluster  bool // the server is a cluster's
 	settings map[string]string
 	asked    map[string]uint64 // the commands that it has sent, by their names in commandstats
 
@@ -25,34 +27,11 @@ type counter struct {
 	peers     map[string]string // the last commands of connections that no client of the run made, by address
 }
 
-// settings are those of a Redis that a fair comparison shows.
+// settings are the settings of a Redis that a fair comparison shows.
 var settings = []string{"save", "appendonly", "appendfsync", "io-threads", "maxmemory", "maxmemory-policy"}
 
 // uncounted says what to do with a store that lacks the counters.
 const uncounted = ": its counters cannot be compared with what the clients verify; add ?counts=none to the target, or counts = \"none\" below [settings], to measure it without them"
-
-// Counts returns what a server's INFO counts. Puts are all SETs: those with GET, which are
-// ReadModifyWrites, are not counted apart. Hits and Misses are of Gets and
-// ReadModifyWrites, and not of Deletes.
-func (r *redis) Counts(ctx context.Context, server int) (metrics.StoreCounts, error) {
-	r.counting.Lock()
-	defer r.counting.Unlock()
-	c := r.counters[server]
-	if c == nil {
-		var err error
-		if c, err = r.count(ctx, server); err != nil {
-			return metrics.StoreCounts{}, err
-		}
-		r.counters[server] = c
-	}
-	counts, err := c.counts(r.cluster)
-	if err != nil {
-		c.socket.Close()
-		r.counters[server] = nil
-		return counts, fmt.Errorf("server %s: %w", r.options.Hosts[server], err)
-	}
-	return counts, nil
-}
 
 // durability says what the settings promise; "" where they are hidden.
 func durability(settings map[string]string) string {
@@ -67,14 +46,14 @@ func durability(settings map[string]string) string {
 	return cmp.Or(map[string]string{`"always"`: metrics.EachAnswer, `"everysec"`: metrics.EachSecond}[settings["appendfsync"]], "on disk when the kernel writes it")
 }
 
-// count connects a counter, and reads the settings, which a managed Redis may hide. The
+// Counter connects to a server, and reads the settings, which a managed Redis may hide. The
 // server must have the counters.
-func (r *redis) count(ctx context.Context, server int) (*counter, error) {
+func (r *redis) Counter(ctx context.Context, server int) (pipeline.Counter, error) {
 	conn, err := r.control(ctx, server, func(*control) error { return nil })
 	if err != nil {
 		return nil, err
 	}
-	c := &counter{control: conn, settings: make(map[string]string), asked: make(map[string]uint64), peers: make(map[string]string)}
+	c := &counter{control: conn, cluster: r.cluster, settings: make(map[string]string), asked: make(map[string]uint64), peers: make(map[string]string)}
 	for _, name := range settings { // one by one: Redis 6 takes no more
 		if reply, err := conn.do("CONFIG", "GET", name); err == nil && len(reply.elements) == 2 {
 			c.settings[name] = strconv.Quote(string(reply.elements[1].Text))
@@ -87,13 +66,16 @@ func (r *redis) count(ctx context.Context, server int) (*counter, error) {
 		}
 	}
 	if err != nil {
-		conn.socket.Close()
+		conn.Close()
 		return nil, fmt.Errorf("server %s: %w%s", r.options.Hosts[server], err, uncounted)
 	}
 	return c, nil
 }
 
-func (c *counter) counts(cluster bool) (metrics.StoreCounts, error) {
+// Counts returns what a server's INFO counts. Puts are all SETs: those with GET, which are
+// ReadModifyWrites, are not counted apart. Hits and Misses are of Gets and
+// ReadModifyWrites, and not of Deletes.
+func (c *counter) Counts() (metrics.StoreCounts, error) {
 	reply, err := c.do("INFO", "all") // one reply shows all sections at one moment
 	if err != nil {
 		return metrics.StoreCounts{}, err
@@ -123,7 +105,7 @@ func (c *counter) counts(cluster bool) (metrics.StoreCounts, error) {
 	s.Others, s.Beside = info.strangers(c.asked)
 	c.asked["info"]++ // which this reply does not count yet
 	c.look(info, &s)
-	if cluster {
+	if c.cluster {
 		slots, err := ownSlots(c.control)
 		if err != nil {
 			return s, err

@@ -32,7 +32,7 @@ func (r *redis) formed(ctx context.Context) (err error) {
 	defer func() {
 		for _, c := range masters {
 			if c != nil {
-				c.socket.Close()
+				c.Close()
 			}
 		}
 	}()

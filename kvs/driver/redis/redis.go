@@ -14,7 +14,6 @@ import (
 	"kvlab/kvs/driver/pipeline"
 	"kvlab/kvs/resp"
 	"kvlab/kvs/route"
-	"kvlab/metrics"
 )
 
 // batch is the default of -batch: a round of 64 workers has 32,768 operations, which take a
@@ -32,7 +31,7 @@ func check(o driver.Options, u driver.Use) error {
 	return o.CheckForeign(u, resp.Has, "user", "password", "tls", "ca", driver.CountsSetting)
 }
 
-// redis is a driver, and a driver.Counter.
+// redis is the store of a driver.
 type redis struct {
 	options driver.Options
 	cluster bool
@@ -42,34 +41,30 @@ type redis struct {
 
 	forming  sync.Mutex
 	isFormed bool // the cluster is formed; guarded by forming
-
-	counting sync.Mutex
-	counters []*counter // of the servers, nil until Counts connects one; guarded by counting
 }
 
-func open(o driver.Options, _ driver.Use) (driver.Driver, error) { return newRedis(o, ""), nil }
+func open(o driver.Options, _ driver.Use) (driver.Driver, error) {
+	return pipeline.NewDriver(o, &redis{options: o}), nil
+}
 
 func openCluster(o driver.Options, u driver.Use) (driver.Driver, error) {
 	if o.Null { // servers of no cluster
-		return newRedis(o, ""), nil
+		return open(o, u)
 	}
-	r := newRedis(o, u.Router)
-	r.cluster = true
-	return r, nil
+	return pipeline.NewDriver(o, &redis{options: o, cluster: true, router: u.Router}), nil
 }
 
-func newRedis(o driver.Options, router string) *redis {
-	return &redis{options: o, router: router, counters: make([]*counter, len(o.Hosts))}
-}
+// Codec returns a codec of RESP2.
+func (r *redis) Codec() pipeline.Codec { return codec{} }
 
-// dial connects to a server, which must be the instance that the first Dial met. A master of
+// Dial connects to a server, which must be the instance that the first Dial met. A master of
 // a cluster must own the slots that the router gives it.
-func (r *redis) dial(ctx context.Context, server int) (net.Conn, error) {
+func (r *redis) Dial(ctx context.Context, server int) (net.Conn, error) {
 	c, err := r.control(ctx, server, func(c *control) error { return r.meet(ctx, c, server) })
 	if err != nil {
 		return nil, err
 	}
-	return c.socket, nil
+	return c.Conn, nil
 }
 
 // meet checks whom a new connection has reached.
@@ -103,29 +98,4 @@ func (r *redis) meet(ctx context.Context, c *control, server int) error {
 		return fmt.Errorf("INFO has no run_id%s", uncounted)
 	}
 	return r.met.Meet(r.options.Hosts[server], instance)
-}
-
-func (r *redis) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Server, error) {
-	socket, err := r.dial(ctx, server)
-	if err != nil {
-		return nil, driver.Server{}, err
-	}
-	return pipeline.New(socket, codec{}, r.options.CallTimeout), driver.Server{Name: r.options.Hosts[server]}, nil
-}
-
-func (r *redis) Explain(ctx context.Context, server int, err error) error {
-	return driver.ExplainForeign(ctx, err, func(ctx context.Context) (net.Conn, error) { return r.dial(ctx, server) })
-}
-
-func (r *redis) Info() driver.Info { return driver.Info{Capabilities: metrics.AllCapabilities} }
-
-func (r *redis) Close() error {
-	r.counting.Lock()
-	defer r.counting.Unlock()
-	for _, c := range r.counters {
-		if c != nil {
-			c.socket.Close()
-		}
-	}
-	return nil
 }
