@@ -175,7 +175,7 @@ type BottleneckFigures struct {
 	GCNode           string  `json:"gc_node,omitempty"`
 	LostPercent      float64 `json:"lost_percent"` // segments sent again, of all sent, the most
 	LostNode         string  `json:"lost_node,omitempty"`
-	InFlight         float64 `json:"in_flight"`    // calls under way, the mean (Little's law)
+	InFlight         float64 `json:"in_flight"`    // calls in flight, the mean (Little's law)
 	OpMicros         float64 `json:"op_us"`        // mean time of an operation, from the moment it was due
 	WaitShare        float64 `json:"wait_share"`   // of OpMicros: before the call was sent
 	QueueShare       float64 `json:"queue_share"`  // until it was written

@@ -30,7 +30,7 @@ type Run struct {
 	ID string `json:"id"` // the run folder's name
 	Result
 	Command       []string     `json:"command"` // the launcher's argv
-	Version       string       `json:"version"` // kvlab\'s release, of the launcher
+	Version       string       `json:"version"` // kvlab's release, of the launcher
 	GitCommit     string       `json:"git_commit"`
 	Changed       []string     `json:"changed_files,omitempty"` // of the checkout, where GitCommit ends in -dirty
 	ServerCommit  string       `json:"server_commit,omitempty"` // of the servers' program, where it is another one

@@ -51,7 +51,7 @@ func (s Settings) Engine() string { return s[EngineFlag] }
 // Hosts returns a client's list of servers.
 func (s Settings) Hosts() string { return s["hosts"] }
 
-// InFlight returns the rounds that a worker has under way at a time, 1 at least.
+// InFlight returns the rounds that a worker has in flight at a time, 1 at least.
 func (s Settings) InFlight() int { return max(1, int(s.number("inflight"))) }
 
 // Inject returns the fault of a server that is slowed on purpose; "" for none.

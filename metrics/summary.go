@@ -102,7 +102,7 @@ func (v *Verification) Add(w Verification) {
 }
 
 // EdgeSlots is how many slots each end of a window has: they reach as far as
-// clients' windows may be apart, a twentieth of one (DESIGN, section 6).
+// clients' windows may be apart, a twentieth of one.
 const EdgeSlots = 150
 
 // EdgeSlot returns a slot's length: a 3000th of the window, 10 ms of 30 s. So the

@@ -16,7 +16,7 @@ import (
 )
 
 // courseServer is a server of the course's form that takes DELAY for each call: so long that
-// 256 calls under way, of 8 workers, are some 8k ops/s, which a busy machine can do, too.
+// 256 calls in flight, of 8 workers, are some 8k ops/s, which a busy machine can do, too.
 const courseServer = `package main
 
 import (

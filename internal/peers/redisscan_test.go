@@ -66,7 +66,7 @@ func BenchmarkScansAgainstRedis(b *testing.B) {
 	}
 }
 
-// The load of a sortedSet: its connections, and the requests under way in each.
+// The load of a sortedSet: its connections, and the requests in flight in each.
 const setConns, setDepth = 8, 16
 
 // sortedSet is a workload on a sorted set of a Redis. All scores are equal, so that the

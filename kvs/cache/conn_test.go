@@ -200,7 +200,7 @@ func TestConnKeepsWhatItHeld(t *testing.T) {
 	}
 }
 
-// Workers that share a connection, a store and half of the keys, with calls under way, read
+// Workers that share a connection, a store and half of the keys, with calls in flight, read
 // their own last writes, and of the shared keys no value before the last one that they have read.
 func TestConnShared(t *testing.T) {
 	random := kvstest.NewRandom(t)
@@ -220,7 +220,7 @@ func TestConnShared(t *testing.T) {
 	}
 }
 
-// work makes calls, up to four under way, which read any key, and write the worker's own:
+// work makes calls, up to four in flight, which read any key, and write the worker's own:
 // every sixth. A value is the number of the write, which grows.
 func work(t *testing.T, c conn, worker int, random *rand.Rand) {
 	const keys = 48

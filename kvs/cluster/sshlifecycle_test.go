@@ -18,7 +18,7 @@ import (
 
 // TestSSHLifecycle has nodes behind real sshd processes outlive what leads to
 // them: a program that is stopped, a launcher that falls silent, a run
-// that is reaped under way.
+// that is reaped in mid-run.
 func TestSSHLifecycle(t *testing.T) {
 	t.Parallel()
 	cluster := startSSHCluster(t)

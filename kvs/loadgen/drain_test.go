@@ -125,7 +125,7 @@ func TestCallsThatEndInTheDrain(t *testing.T) {
 	if calls.Values != tally.Due.Calls || tally.Replied.Calls != s.InWindow.Calls {
 		t.Errorf("%d calls in the histogram, %+v; %d replies in the window", calls.Values, tally, s.InWindow.Calls)
 	}
-	// Each worker has a call under way at the close, and may have had one at the opening.
+	// Each worker has a call in flight at the close, and may have had one at the opening.
 	if d := int64(tally.Due.Calls) - int64(tally.Replied.Calls); d < 0 || d > int64(c.Workers) {
 		t.Errorf("%d calls were due, %d answered", tally.Due.Calls, tally.Replied.Calls)
 	}

@@ -172,7 +172,7 @@ func (c *calls) Apply(ops []kvs.Op, reply *kvs.Reply) {
 }
 
 // The calls of each worker are applied in the order in which it drew their operations, with
-// several rounds under way and over a shared connection.
+// several rounds in flight and over a shared connection.
 func TestOrderIsKept(t *testing.T) {
 	for _, workers := range []int{1, 8} {
 		e := &calls{Engine: engine.NewMutex()}

@@ -257,7 +257,7 @@ func TestStopWaits(t *testing.T) {
 	select {
 	case err := <-stopped:
 		close(e.answer)
-		t.Fatalf("stop returned with a call under way, error %v", err)
+		t.Fatalf("stop returned with a call in flight, error %v", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(e.answer)

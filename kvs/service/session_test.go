@@ -13,7 +13,7 @@ import (
 	"kvlab/kvs/service"
 )
 
-// aSession returns connection n of a session with two calls under way.
+// aSession returns connection n of a session with two calls in flight.
 func aSession(n uint64) service.Session {
 	return service.Session{Client: "0123456789abcdef", Connection: n, Window: 2, Keep: time.Minute}
 }

@@ -235,7 +235,7 @@ func reads(c metrics.Counts) uint64 {
 const shaperBytes = 256 << 10
 
 // checkLink: each machine's link carries in the window, in either direction, the payload of
-// the operations that are counted in it, but for those that were under way when it opened.
+// the operations that are counted in it, but for those that were in flight when it opened.
 func checkLink(run *judged) finding {
 	rate := run.Preflight.SlowestLink()
 	if run.Lab != nil {
@@ -265,7 +265,7 @@ func checkLink(run *judged) finding {
 	case counted > raw+underWayBytes:
 		return failed(name, "the operations counted in the window have %.1f MB of payload, its link carries %.1f MB, and %.1f MB were under way", counted/1e6, raw/1e6, underWayBytes/1e6)
 	case counted > carries:
-		return doubted(name, "the operations counted in the window have %.1f MB of payload on the link of %s, which carries %.1f MB: the others were under way when it opened", counted/1e6, name, carries/1e6)
+		return doubted(name, "the operations counted in the window have %.1f MB of payload on the link of %s, which carries %.1f MB: the others were in flight when it opened", counted/1e6, name, carries/1e6)
 	default:
 		return passed("the operations counted in the window have %.1f MB of payload on the link of %s, which carries %.1f MB", counted/1e6, name, carries/1e6)
 	}

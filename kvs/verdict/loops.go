@@ -25,7 +25,7 @@ const (
 	unbroken = 0.002
 )
 
-// checkLittle: a closed loop has as many rounds under way as it may, always: the sum of
+// checkLittle: a closed loop has as many rounds in flight as it may, always: the sum of
 // their times is the number of rounds times the window (Little, Operations Research 9,
 // 1961), but for the workers' own work between two rounds.
 func checkLittle(run *judged) finding {
@@ -64,10 +64,10 @@ func (run *judged) spanned(node metrics.RunNode, sums *metrics.Rounds) finding {
 // secsFor returns a --secs that is clearly longer than a time.
 func secsFor(s float64) float64 { return math.Ceil(1.2 * s) }
 
-// enoughSlots is the least number of rounds that a client has under way for checkEnds.
+// enoughSlots is the least number of rounds that a client has in flight for checkEnds.
 const enoughSlots = 16
 
-// checkEnds: of the rounds that a closed loop has under way when the window closes, at
+// checkEnds: of the rounds that a closed loop has in flight when the window closes, at
 // least an eighth is answered after it. Some workers are between two rounds.
 func checkEnds(run *judged) finding {
 	if run.Offered != nil {

@@ -256,7 +256,7 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 	return &sums
 }
 
-// underWay returns the most operations that a client had under way at once.
+// underWay returns the most operations that a client had in flight at once.
 func underWay(run *judged, sums *metrics.Rounds) float64 {
 	return float64(sums.MostOps) * float64(run.Workload.InFlight())
 }

@@ -118,7 +118,7 @@ func TestCombinerFails(t *testing.T) {
 
 var sharedOptions = Options{Hello: Hello{Node: "node0", Codec: "binary"}, Token: "secret", Shared: true}
 
-// When a shared connection ends, every call under way fails, and those to come.
+// When a shared connection ends, every call in flight fails, and those to come.
 func TestSharedConnectionEnds(t *testing.T) {
 	client := impostor(t, sharedOptions, true, func(uint64) []byte { return nil })
 	calls := make([]kvs.Call, 64)

@@ -26,7 +26,7 @@ func (a *again) add(calls int, _ error) {
 	a.calls.Add(uint64(calls))
 }
 
-// sessionOptions are those of a client with -retry, for window calls under way.
+// sessionOptions are those of a client with -retry, for window calls in flight.
 func sessionOptions(number, window int) Options {
 	options := binaryOptions
 	options.Retried, options.Retry = new(again).add, true

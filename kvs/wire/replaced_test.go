@@ -112,7 +112,7 @@ func (s *immortal) check(t *testing.T, p *unique) {
 	}
 }
 
-// The calls under way when their server's process is replaced end with ErrUnknown, and no
+// The calls in flight when their server's process is replaced end with ErrUnknown, and no
 // others do. Later calls are applied by the next process.
 func TestProcessReplaced(t *testing.T) {
 	enter := make(chan struct{})
@@ -134,8 +134,8 @@ func TestProcessReplaced(t *testing.T) {
 	s.kill()
 	close(enter)
 	for _, p := range pending {
-		if p.err = within(t, "a call under way", func() error { return client.Wait(&p.Call) }); p.err != ErrUnknown {
-			t.Errorf("a call under way: %v, want %v", p.err, ErrUnknown)
+		if p.err = within(t, "a call in flight", func() error { return client.Wait(&p.Call) }); p.err != ErrUnknown {
+			t.Errorf("a call in flight: %v, want %v", p.err, ErrUnknown)
 		}
 		s.check(t, p)
 	}

@@ -96,7 +96,7 @@ func TestSessionIsFenced(t *testing.T) {
 	}
 }
 
-// More calls under way than the server remembers answers to are refused before
+// More calls in flight than the server remembers answers to are refused before
 // they are sent; the session goes on.
 func TestSessionWindow(t *testing.T) {
 	b := newBlocker()

@@ -15,7 +15,7 @@ import (
 )
 
 // Behind a wire that swallows everything, one way or the other, from some byte
-// on, every call under way fails in its time, whether it waits for a reply, is
+// on, every call in flight fails in its time, whether it waits for a reply, is
 // stuck in a write or waits for another's; its goroutines are gone, and the
 // connection is closed. On a busy machine calls are late before that byte: then others
 // have more time.

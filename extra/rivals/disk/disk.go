@@ -143,7 +143,7 @@ func (t *tree) Apply(ops []kvs.Op, reply *kvs.Reply) {
 	c.write()
 }
 
-// call is an Apply under way.
+// call is an Apply in progress.
 type call struct {
 	tree      *tree
 	view      view           // nil before the first read, and after a write

@@ -81,7 +81,7 @@ func (d *database) InitThread(ctx context.Context, _, _ int) context.Context {
 }
 
 func (d *database) CleanupThread(ctx context.Context) {
-	_ = ctx.Value(threadKey{}).(*thread).close() // no call is under way
+	_ = ctx.Value(threadKey{}).(*thread).close() // no call is in flight
 }
 
 // connect connects a thread to all servers.

@@ -39,7 +39,7 @@ func (c *Controller) smallerBatch(share float64) uint64 {
 
 // fitLink lowers the default of -batch to the setup's. It lowers it further if calls over the
 // slowest link would take longer than the clients' -call-timeout. The link carries the keys and
-// values of all rounds of a closed loop under way. Each goes one way or the other, so at least
+// values of all rounds of a closed loop in flight. Each goes one way or the other, so at least
 // half of their bytes go the same way. A typed -batch that makes calls so long is an error. If
 // the link's rate is not known, fitLink does nothing more.
 func (c *Controller) fitLink() error {

@@ -10,7 +10,7 @@ import (
 )
 
 // A run is refused before its load if its calls cannot end in time: 64 workers with 8192
-// values of 128 bytes for each of 2 servers put 134 MB under way, half of them in one
+// values of 128 bytes for each of 2 servers put 134 MB in flight, half of them in one
 // direction.
 func TestLinkBatch(t *testing.T) {
 	for _, test := range []struct {
@@ -25,7 +25,7 @@ func TestLinkBatch(t *testing.T) {
 		{"more time", 40e6, "call-timeout=20", ""},
 		{"smaller batches", 40e6, "batch=3051", ""},
 		{"calls with few bytes", 40e6, "batch-bytes=200000", ""},
-		{"more rounds under way", 60e6, "inflight=2", "in 18 s at best"},
+		{"more rounds in flight", 60e6, "inflight=2", "in 18 s at best"},
 		{"batches that adapt", 40e6, "batch=auto", ""},
 		{"an open loop", 40e6, "rate=1k", ""},
 		{"repeated values once", 40e6, "dedup=true", ""},

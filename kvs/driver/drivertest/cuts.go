@@ -109,7 +109,7 @@ func (s Suite) newExchange(number int) *exchange {
 	return e
 }
 
-// run makes the exchange, with a number of calls under way. Nothing in it may take forever.
+// run makes the exchange, with a number of calls in flight. Nothing in it may take forever.
 func (e *exchange) run(t *testing.T, d driver.Driver, underWay int) {
 	ended := make(chan struct{})
 	go func() {

@@ -32,7 +32,7 @@ type conn struct {
 	timeout time.Duration
 	order   order
 	slots   [underWay]slot // a ring
-	first   int            // the oldest remote call under way
+	first   int            // the oldest remote call in flight
 	n       int            // how many there are
 	id      int64          // of the last remote call that has one
 	stamp   int64          // of the last operation that has one
@@ -44,7 +44,7 @@ type conn struct {
 	ending sync.Mutex
 }
 
-// slot is a remote call under way.
+// slot is a remote call in flight.
 type slot struct {
 	call    *rpc.Call
 	done    chan *rpc.Call

@@ -337,7 +337,7 @@ func oneMachine(nodes []metrics.RunNode) bool {
 const heapGrowth = 2
 
 // memoryGrowth says of each foreign store's process whose memory grew in the window how much:
-// by more than a heap may, with the calls under way and what was inserted in it.
+// by more than a heap may, with the calls in flight and what was inserted in it.
 func memoryGrowth(run metrics.Run) (grown []string) {
 	added := 0.0 // bytes
 	for _, s := range run.Summaries(metrics.Client) {

@@ -196,7 +196,7 @@ func (d diagnosis) waiting() string {
 	if *longest.share > 0 { // not of a foreign store
 		takes = fmt.Sprintf("%.0f %% of an operation's %.3g ms pass %s", 100**longest.share, d.f.OpMicros/1e3, longest.where)
 	}
-	return fmt.Sprintf("%.3g calls under way at a time, and %s", d.f.InFlight, takes)
+	return fmt.Sprintf("%.3g calls in flight at a time, and %s", d.f.InFlight, takes)
 }
 
 // busyPercent returns the busy share of what a node's process may use: of its cores, or of the

@@ -67,7 +67,7 @@ func TestFindBottleneck(t *testing.T) {
 		node   string
 		want   string // in the sentence
 	}{
-		{"idle", func(*metrics.Run) {}, metrics.LimitConcurrency, "", "limited by too little load: 4 calls under way at a time, and 60 % of an operation's 2.5 ms pass on the network; more -workers"},
+		{"idle", func(*metrics.Run) {}, metrics.LimitConcurrency, "", "limited by too little load: 4 calls in flight at a time, and 60 % of an operation's 2.5 ms pass on the network; more -workers"},
 		{"server CPU", func(r *metrics.Run) { busy(r, 0, 93, 93); busy(r, 1, 97, 97) }, metrics.LimitServerCPU, "node1", "limited by server CPU: 97 % on node1; client CPU 50 % on node2; link 10 % on node0; garbage 2 % on node0"},
 		{"quota", func(r *metrics.Run) { busy(r, 1, 20, 20); r.Nodes[1].Summary.Saturation.ThrottledPercent = 98 }, metrics.LimitServerCPU, "node1",
 			"limited by server CPU: 98 % on node1, whose cgroup's quota of processor time ran out (cpu.max, cpu.cfs_quota_us); "},
@@ -142,7 +142,7 @@ func TestFindBottleneck(t *testing.T) {
 				r.Nodes[i].Summary.Saturation.ProcessCPUPercent, r.Nodes[i].Summary.Saturation.Runnable = 2, 5
 			}
 			r.Latency[metrics.CallLatency] = metrics.Quantiles{Mean: 503e3}
-		}, metrics.LimitLatency, "", "limited by latency: 1.01e+03 calls under way at a time, and a call takes 503 ms; more -workers, or a larger -batch; server CPU 99 %"},
+		}, metrics.LimitLatency, "", "limited by latency: 1.01e+03 calls in flight at a time, and a call takes 503 ms; more -workers, or a larger -batch; server CPU 99 %"},
 		{"a store that others starve", func(r *metrics.Run) {
 			hosted(r, "", false)
 			together(r)
