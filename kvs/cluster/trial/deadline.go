@@ -62,7 +62,7 @@ func (c *Controller) dump() {
 	if !c.Plan.Local {
 		c.signal(mute, syscall.SIGQUIT)
 	}
-	c.handleUntil(c.Timeouts.Grace, nil, func(*plan.Fault) bool {
+	c.handleUntil(dumpLimit, nil, func(*plan.Fault) bool {
 		return !slices.ContainsFunc(mute, func(m *process) bool { return m.stage != left && m.lost == nil })
 	})
 }

@@ -14,7 +14,7 @@ const (
 	drainLimit   = time.Minute            // beyond warm-up and window, for a round that is in flight when the window closes
 	auditLimit   = time.Minute            // for the clients to read the audited keys and report; a second's work
 	reportLimit  = 30 * time.Second       // for the servers' reports
-	dumpLimit    = time.Second            // for a node to log its goroutines' stacks
+	dumpLimit    = 5 * time.Second        // for a node to log its goroutines' stacks; a busy machine takes some seconds
 	reachLimit   = 5 * time.Second        // for a signal over a separate connection; a login takes one second, three on a busy machine
 	lead         = 200 * time.Millisecond // for a command with a time to reach every client before that time; less than loadgen's askLead, so that a warm-up ends in time
 
