@@ -98,8 +98,8 @@ func TestStrangerWrites(t *testing.T) {
 	if err := <-ended; ctx.Err() == nil {
 		t.Error(err)
 	}
-	if !strings.Contains(verdict, "INVALID(the store executed") || !strings.Contains(verdict, "a stranger") {
-		t.Errorf("%s, want INVALID with the stranger", verdict)
+	if !strings.Contains(verdict, "INVALID(the store executed") || !strings.Contains(verdict, "a third-party client") {
+		t.Errorf("%s, want INVALID with the third-party client", verdict)
 	}
 }
 
