@@ -189,8 +189,9 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("KVLAB_TEST_TOKEN", "a secret")
+	mark := fmt.Sprintf("sleep 20.%d", os.Getpid())
 	for name, script := range map[string]string{
-		"forks":             "i=0; while [ $i -lt 2000 ]; do sleep 20 & i=$((i+1)); done; echo done",
+		"forks":             "i=0; while [ $i -lt 2000 ]; do " + mark + " & i=$((i+1)); done; echo done",
 		"reads a neighbour": "cat " + source + " && echo done",
 		"reads the token":   "cat /proc/*/environ | grep -q TEST_TOKEN && echo done; test -n \"$KVLAB_TEST_TOKEN\" && echo done",
 		"sees processes":    "test $(ls /proc | grep -c '^[0-9]') -gt 20 && echo done",
@@ -214,7 +215,7 @@ func TestAttacks(t *testing.T) {
 	if files, err := os.ReadDir(folder); err != nil || len(files) != 1 {
 		t.Errorf("the teacher's folder has %v, %v", files, err)
 	}
-	gone(t, "the fork bomb", func() bool { return running("sleep 20") })
+	gone(t, "the fork bomb", func() bool { return running(mark) })
 }
 
 func TestMemoryAttack(t *testing.T) {
