@@ -23,7 +23,7 @@ func differences(prefix string, recorded, again any) []string {
 // difference collects the differences of two JSON values.
 type difference struct {
 	prefix  string
-	figures bool // of sentences, their figures alone are compared
+	figures bool // compare only the figures of sentences
 	lines   []string
 }
 
@@ -32,16 +32,19 @@ var (
 	number   = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`)
 )
 
-// sameFigures reports whether two sentences have the same figures, or the first is missing.
+// sameFigures reports whether two sentences have the same figures.
 func sameFigures(recorded, again any) bool {
-	a, _ := recorded.(string)
+	a, isText := recorded.(string)
 	b, _ := again.(string)
-	return recorded == nil || slices.Equal(number.FindAllString(a, -1), number.FindAllString(b, -1))
+	return isText && slices.Equal(number.FindAllString(a, -1), number.FindAllString(b, -1))
 }
 
 // compare compares the values of a path.
 func (d *difference) compare(path string, recorded, again any) {
 	if d.figures && sentence.MatchString(path) && sameFigures(recorded, again) {
+		return
+	}
+	if d.figures && recorded == nil && path == ".bottleneck.why" { // earlier commits did not record it
 		return
 	}
 	switch a := recorded.(type) {

@@ -21,6 +21,7 @@ func TestFigures(t *testing.T) {
 	}{
 		{of("no third-party client wrote, 12.5 % of 3 reads", "90 % on node0"), true, nil},
 		{of("no stranger wrote, 12.6 % of 3 reads", ""), true, []string{`r: checks[0].evidence: recorded is "no stranger wrote, 12.5 % of 3 reads", the records give "no stranger wrote, 12.6 % of 3 reads"`}},
+		{of("", "90 % on node0"), true, []string{`r: checks[0].evidence: recorded is "no stranger wrote, 12.5 % of 3 reads", the records give ""`}},
 		{of("nobody wrote, 12.5 % of 3 reads", ""), false, []string{`r: bottleneck.why: recorded is nothing, the records give ""`, `r: checks[0].evidence: recorded is "no stranger wrote, 12.5 % of 3 reads", the records give "nobody wrote, 12.5 % of 3 reads"`}},
 	} {
 		d := difference{prefix: "r", figures: test.figures}
