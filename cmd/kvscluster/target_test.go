@@ -120,13 +120,13 @@ func TestPlantedFaults(t *testing.T) {
 	for _, fault := range []struct {
 		name    string
 		plant   func(t *testing.T, address string)
-		want    string // part of the verdict
+		want    string // the verdict matches it; the test's redis-cli may be connected still
 		cluster bool
 	}{
 		{"a third-party client writes", tell("SET stranger x"), "a third-party client wrote, or some were sent twice", false},
-		{"a third-party client counts", tell("INCR stranger"), "executed 1 INCR, which no client of the run sends: a third-party client's", false},
+		{"a third-party client counts", tell("INCR stranger"), `executed 1 INCR, which no client of the run sends: a third-party client's(; others are connected from \S+ \(INFO\))?, node0\)$`, false},
 		{"a third-party client reads", tell("GET stranger", "GET other"), "VALID", false},
-		{"counters are reset", tell("CONFIG RESETSTAT"), "was reset, node0)", false},
+		{"counters are reset", tell("CONFIG RESETSTAT"), `was reset, node0\)`, false},
 		{"memory is full", tell("CONFIG SET maxmemory 1"), "OOM command not allowed", false},
 		{"keys are evicted", tell("CONFIG SET maxmemory-policy allkeys-random", "CONFIG SET maxmemory 1500000"), "the store's evicted_keys went from 0 to ", false},
 		{"the store is killed", killStore, "has ended: signal: killed", false},
@@ -137,7 +137,7 @@ func TestPlantedFaults(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/seed %d", fault.name, seed), func(t *testing.T) {
 				t.Parallel()
 				verdict := disturbed(t, fault.cluster, rand.New(rand.NewPCG(seed, 0)), fault.plant)
-				if valid := fault.want == "VALID"; !strings.Contains(verdict, fault.want) || strings.HasPrefix(verdict, "VALID") != valid {
+				if valid := fault.want == "VALID"; !regexp.MustCompile(fault.want).MatchString(verdict) || strings.HasPrefix(verdict, "VALID") != valid {
 					t.Errorf("verdict %s, want %q", verdict, fault.want)
 				}
 			})
