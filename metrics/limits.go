@@ -133,7 +133,7 @@ const (
 	LimitClientCPU   BottleneckKind = "client CPU"      // the processors of the clients
 	LimitShared      BottleneckKind = "shared machine"  // processors that servers and clients share
 	LimitRetransmits BottleneckKind = "retransmits"     // segments that are lost
-	LimitConcurrency BottleneckKind = "too little load" // nothing is busy: too few operations are under way
+	LimitConcurrency BottleneckKind = "too little load" // nothing is busy: too few operations are in flight
 	LimitLatency     BottleneckKind = "latency"         // of a foreign store's calls, for which nothing on a processor is the cause
 	LimitUnknown     BottleneckKind = "cannot tell"     // nothing is at its limit, and the processors are not idle
 )

@@ -10,21 +10,6 @@ import (
 	"kvlab/metrics/stats"
 )
 
-// Result is what a run came to. Run and Trial have it.
-type Result struct {
-	Schema     int       `json:"schema"` // the version of the records' form: 2
-	Started    time.Time `json:"started"`
-	Ended      time.Time `json:"ended"`
-	Quick      bool      `json:"quick,omitempty"` // a short look (--quick): a separate class, never ranked against a full run
-	WindowS    float64   `json:"window_s"`        // of the intersection of all clients' windows
-	Ops        uint64    `json:"ops"`             // verified operations whose replies came inside that window, to half an EdgeSlot at its ends
-	OpsPerS    float64   `json:"ops_per_s"`
-	Verdict    Verdict   `json:"verdict"`
-	Counting   Counting  `json:"counts,omitempty"`     // how strongly the clients' counts were compared with the servers'; "" of a run that ended early
-	Store      *Store    `json:"store,omitempty"`      // nil: kvlab's own
-	Durability string    `json:"durability,omitempty"` // of an engine on disk: its name, the mode of -sync and the promise; "" of one in memory
-}
-
 // Run is run.json: the description and the results of one run.
 type Run struct {
 	ID string `json:"id"` // the run folder's name

@@ -4,9 +4,25 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"kvlab/metrics/format"
 )
+
+// Result is the result of a run. Run and Trial embed it.
+type Result struct {
+	Schema     int       `json:"schema"` // the version of the records' form: 2
+	Started    time.Time `json:"started"`
+	Ended      time.Time `json:"ended"`
+	Quick      bool      `json:"quick,omitempty"` // a short look (--quick): a separate class, never ranked against a full run
+	WindowS    float64   `json:"window_s"`        // of the intersection of all clients' windows
+	Ops        uint64    `json:"ops"`             // verified operations whose replies came inside that window, to half an EdgeSlot at its ends
+	OpsPerS    float64   `json:"ops_per_s"`
+	Verdict    Verdict   `json:"verdict"`
+	Counting   Counting  `json:"counts,omitempty"`     // how strongly the clients' counts were compared with the servers'; "" of a run that ended early
+	Store      *Store    `json:"store,omitempty"`      // nil: kvlab's own
+	Durability string    `json:"durability,omitempty"` // of an engine on disk: its name, the mode of -sync and the promise; "" of one in memory
+}
 
 // TrialOf returns a run's result as a trial of a sweep. folder is the run's, below
 // the sweep's.

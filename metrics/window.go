@@ -12,7 +12,7 @@ const (
 	// WindowRounds is the least length of a closed loop's window, in its longest recent
 	// rounds. It has LeastRounds even if later ones are a fifth longer.
 	WindowRounds = 12
-	// LeastRounds is the number of rounds from which the operations under way at a window's
+	// LeastRounds is the number of rounds from which the operations in flight at a window's
 	// ends are less than a tenth of it.
 	LeastRounds = 10
 	// LongestWindow is the longest window that rounds lead to. A longer -secs stays.

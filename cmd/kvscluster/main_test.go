@@ -70,8 +70,8 @@ func build(t *testing.T) (root string) {
 	return root
 }
 
-// link makes a folder with the real programs. A process of its own copies them: this one's
-// children would hold a file open for writing, which nobody could execute then (ETXTBSY).
+// link makes a folder with the real programs. Another process copies them: a child of this
+// process would inherit a file that is open for writing, and exec of it fails (ETXTBSY).
 func link(bin string) error {
 	out, err := exec.Command("sh", "-c", `mkdir "$1" && { ln "$0"/* "$1" || cp "$0"/* "$1"; }`, programs, bin).CombinedOutput()
 	if err != nil {

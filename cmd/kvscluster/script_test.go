@@ -19,9 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestScripts runs the command lines of testdata/script: each over real programs of its own,
-// none of which runs when the script has ended. Their commands are testscript's, and those
-// below. The conditions ci and long hold with KVLAB_CI=1 and KVLAB_LONG=1.
+// TestScripts runs the command lines of testdata/script. Each script has its own copy of the
+// real programs, and fails if one still runs at its end. It may use testscript's commands and
+// those below. The conditions ci and long hold with KVLAB_CI=1 and KVLAB_LONG=1.
 func TestScripts(t *testing.T) {
 	if out, err := compile(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -82,7 +82,7 @@ func refuse(ts *testscript.TestScript, _ bool, args []string) {
 func signaled(ts *testscript.TestScript, _ bool, args []string) {
 	number, pids := unix.SignalNum("SIG"+args[0]), processes(ts.MkAbs("."), args[1])
 	if number == 0 || len(pids) == 0 {
-		ts.Fatalf("nobody runs %s, or %s is no signal", args[1], args[0])
+		ts.Fatalf("no process runs %s, or there is no signal %s", args[1], args[0])
 	}
 	for _, pid := range pids {
 		ts.Check(syscall.Kill(pid, number))

@@ -2,6 +2,8 @@ package mutants
 
 import "slices"
 
+// The file is one table, of programs' mistakes and their edits, and so longer than others.
+
 // The files that mutants edit.
 const (
 	syncmap     = "kvs/engine/syncmap.go"

@@ -106,9 +106,8 @@ func (known ceilings) over(ctx context.Context, c *metrics.Ceiling, run metrics.
 	return c.Over(run.OpsPerS, full)
 }
 
-// tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. Its logs and its
-// run.json replace those of an earlier try in dir. The error says why the processes ended
-// early. The run's verdict names every failure.
+// tryCeiling runs a ceiling's plan, with the nodes and clocks of a trial. It empties dir
+// first. The error says why the processes ended early. The run's verdict names every failure.
 func tryCeiling(ctx context.Context, programs plan.Programs, plan plan.Plan, kind experiment.Overlay, lengths []string, of trial.Setup, dir trial.Folder) (run metrics.Run, err error) {
 	plan.ClientArgs = slices.Concat(plan.ClientArgs, lengths)
 	if err := cmp.Or(os.RemoveAll(string(dir)), os.Mkdir(string(dir), 0o755)); err != nil {

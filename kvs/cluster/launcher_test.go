@@ -121,8 +121,8 @@ func (tr *testRun) checkGone(t *testing.T, nodes int) {
 	}
 }
 
-// checkGone returns an error unless a folder has the logs of so many nodes, and the process
-// whose pid is in a log has ended.
+// checkGone returns an error if a folder has not one log for each node, or if a process whose
+// pid is in a log still runs.
 func checkGone(dir string, nodes int) error {
 	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
 	if err != nil || len(logs) != nodes {

@@ -58,7 +58,7 @@ func verifyHistory() {
 	}
 }
 
-// TestScripts runs the command lines of testdata/script. Their commands are testscript's,
+// TestScripts runs the command lines of testdata/script. A script may use testscript's commands,
 // run-cluster.sh, verify-history, and those below. The condition ci holds with KVLAB_CI=1.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

@@ -47,7 +47,7 @@ func (c late) Send(call *kvs.Call) {
 }
 
 // A call is received and counted also if the window is over before the worker has as many
-// under way as it may have.
+// in flight as it may have.
 func TestFirstCallOutlastsWindow(t *testing.T) {
 	c := small()
 	c.Workers, c.InFlight = 1, 3
@@ -71,7 +71,7 @@ func TestFirstCallOutlastsWindow(t *testing.T) {
 	}
 }
 
-// spanning is a conn that has the window open and close while its call is under way.
+// spanning is a conn that has the window open and close while its call is in flight.
 type spanning struct {
 	driver.Conn
 	s      schedule

@@ -248,11 +248,11 @@ func checkLink(run *judged) finding {
 	if name == "" {
 		return inapplicable("-local or -symmetric: servers and clients share machines")
 	}
-	underWayBytes := 0.0
+	inFlightBytes := 0.0
 	for _, node := range run.Clients() {
 		if sums := roundsOf(node); sums != nil {
 			b, ops := node.Summary.BytesInWindow, max(1, node.Summary.InWindow.Ops())
-			underWayBytes += underWay(run, sums) * float64(max(b.Sent, b.Received)) / float64(ops)
+			inFlightBytes += inFlight(run, sums) * float64(max(b.Sent, b.Received)) / float64(ops)
 		}
 	}
 	raw := float64(rate) / 8 * run.WindowS // no frame has headers only: payload is less
@@ -262,8 +262,8 @@ func checkLink(run *judged) finding {
 		raw += shaperBytes
 	}
 	switch counted := max(sent, received); {
-	case counted > raw+underWayBytes:
-		return failed(name, "the operations counted in the window have %.1f MB of payload, its link carries %.1f MB, and %.1f MB were under way", counted/1e6, raw/1e6, underWayBytes/1e6)
+	case counted > raw+inFlightBytes:
+		return failed(name, "the operations counted in the window have %.1f MB of payload, its link carries %.1f MB, and %.1f MB were in flight", counted/1e6, raw/1e6, inFlightBytes/1e6)
 	case counted > carries:
 		return doubted(name, "the operations counted in the window have %.1f MB of payload on the link of %s, which carries %.1f MB: the others were in flight when it opened", counted/1e6, name, carries/1e6)
 	default:

@@ -21,7 +21,7 @@ func TestLink(t *testing.T) {
 	}{
 		{"unknown", nil, func(*judged) {}, metrics.CheckInapplicable, "not known"},
 		{"wide", lab(1e9), func(*judged) {}, metrics.CheckPassed, "0.9 MB"},
-		{"too narrow", lab(1e5), func(*judged) {}, metrics.CheckFailed, "have 0.9 MB of payload, its link carries 0.4 MB, and 0.0 MB were under way"},
+		{"too narrow", lab(1e5), func(*judged) {}, metrics.CheckFailed, "have 0.9 MB of payload, its link carries 0.4 MB, and 0.0 MB were in flight"},
 		{"in flight", lab(1e5), func(r *judged) { r.Nodes[1].Summary.Workers[0].Rounds.MostOps = 9000 }, metrics.CheckDoubted, "the others were in flight"},
 		{"shared", lab(1e5), func(r *judged) { r.Nodes[0].Machine, r.Nodes[1].Machine = "m", "m" }, metrics.CheckInapplicable, "share machines"},
 	} {

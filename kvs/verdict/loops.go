@@ -14,7 +14,7 @@ import (
 
 const (
 	// idle is the share of the time in which a worker of a closed loop may have no round
-	// under way, beside the time that it uses a processor for. Runs measured 3 %.
+	// in flight, beside the time that it uses a processor for. Runs measured 3 %.
 	idle = 0.05
 	// perCore is how much longer than its processor time a worker may take for it on an
 	// idle machine.
@@ -41,11 +41,11 @@ func checkLittle(run *judged) finding {
 		busy := sums.BusyS + float64(sums.Across)*s.WindowLengthS
 		switch least := (1-idle)*whole - own; {
 		case busy < least || busy > 1.01*whole:
-			return failed(node.Name, "the rounds of the window took %.3f s together, so %.1f were under way at a time, not %.0f (Little's law)", busy, busy/s.WindowLengthS, slots)
+			return failed(node.Name, "the rounds of the window took %.3f s together, so %.1f were in flight at a time, not %.0f (Little's law)", busy, busy/s.WindowLengthS, slots)
 		case sums.BusyS < least:
 			return run.spanned(node, sums)
 		}
-		evidence = append(evidence, fmt.Sprintf("%.1f rounds of %s were under way at a time, %.0f may be", busy/s.WindowLengthS, node.Name, slots))
+		evidence = append(evidence, fmt.Sprintf("%.1f rounds of %s were in flight at a time, %.0f may be", busy/s.WindowLengthS, node.Name, slots))
 	}
 	if evidence == nil {
 		return inapplicable("-rate: an open loop")
@@ -80,9 +80,9 @@ func checkEnds(run *judged) finding {
 			continue
 		}
 		after := float64(sums.Early) + float64(sums.Ops) - float64(s.InWindow.Ops())
-		late, under = late+after, under+underWay(run, sums)
-		if after < underWay(run, sums)/8 {
-			return failed(node.Name, "%.0f operations were answered after the window, of %.0f that were under way at its end: replies of the drain are counted in", after, underWay(run, sums))
+		late, under = late+after, under+inFlight(run, sums)
+		if after < inFlight(run, sums)/8 {
+			return failed(node.Name, "%.0f operations were answered after the window, of %.0f that were in flight at its end: replies of the drain are counted in", after, inFlight(run, sums))
 		}
 	}
 	return passed("%.0f operations were answered after the window, an eighth of %.0f at least", late, under)
@@ -129,7 +129,7 @@ func checkLength(run *judged) finding {
 		took := s.Latency[name].Mean / 1e6
 		longest = max(longest, took)
 		if s.WindowLengthS < metrics.LeastRounds*took {
-			return doubted(node.Name, "the window of %.3g s has %.1f rounds of %.3g s: the operations under way at its ends may make the result up to %.0f %% wrong",
+			return doubted(node.Name, "the window of %.3g s has %.1f rounds of %.3g s: the operations in flight at its ends may make the result up to %.0f %% wrong",
 				s.WindowLengthS, s.WindowLengthS/took, took, 100*took/s.WindowLengthS)
 		}
 	}

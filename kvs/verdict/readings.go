@@ -68,15 +68,15 @@ func checkClock(node metrics.RunNode, name string, of func(metrics.Reading) int6
 }
 
 // checkCounted: what a client counts in its window fits what it had counted in all when the
-// launcher asked before and after the window's ends, but for what was under way.
+// launcher asked before and after the window's ends, but for what was in flight.
 func checkCounted(run *judged) finding {
 	heard := ""
 	for _, node := range run.Clients() {
 		s, sums := node.Summary, roundsOf(node)
 		least, most := node.Readings.Ops(s.WindowStart, s.WindowEnd(), 0)
-		counted, bound := float64(s.InWindow.Ops()+sums.Spots), underWay(run, sums)
+		counted, bound := float64(s.InWindow.Ops()+sums.Spots), inFlight(run, sums)
 		if counted < least-bound || counted > most+bound {
-			return failed(node.Name, "the client counts %.0f operations in a window of %.3f s, at its ends it had told the launcher of %s: they differ by more than the %.0f that were under way",
+			return failed(node.Name, "the client counts %.0f operations in a window of %.3f s, at its ends it had told the launcher of %s: they differ by more than the %.0f that were in flight",
 				counted, s.WindowLengthS, between(least, most, "%.0f", ""), bound)
 		}
 		heard = fmt.Sprintf("%s counts %.0f operations, the launcher heard of %s", node.Name, counted, between(least, most, "%.0f", ""))
@@ -256,8 +256,8 @@ func roundsOf(node metrics.RunNode) *metrics.Rounds {
 	return &sums
 }
 
-// underWay returns the most operations that a client had in flight at once.
-func underWay(run *judged, sums *metrics.Rounds) float64 {
+// inFlight returns the most operations that a client had in flight at once.
+func inFlight(run *judged, sums *metrics.Rounds) float64 {
 	return float64(sums.MostOps) * float64(run.Workload.InFlight())
 }
 

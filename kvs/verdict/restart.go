@@ -7,7 +7,7 @@ import (
 )
 
 // checkUnknown: the outcome of operations is unknown only because the launcher killed their
-// server, and of no more calls than were under way.
+// server, and of no more calls than were in flight.
 func checkUnknown(run *judged) finding {
 	all := uint64(0)
 	for _, node := range run.Clients() {
@@ -24,7 +24,7 @@ func checkUnknown(run *judged) finding {
 			case !run.Restart.Of(peer.Peer):
 				return failed(peer.Peer, "the outcome of %d operations of %s is unknown: the server's process ended, and --restart-at did not ask for it", unknown.Ops(), node.Name)
 			case unknown.Calls > most:
-				return failed(node.Name, "the outcome of %d calls to server %s is unknown, of %d that were under way at most", unknown.Calls, peer.Peer, most)
+				return failed(node.Name, "the outcome of %d calls to server %s is unknown, of %d that were in flight at most", unknown.Calls, peer.Peer, most)
 			}
 		}
 		all += ofPeers

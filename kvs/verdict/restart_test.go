@@ -47,8 +47,8 @@ func TestRestart(t *testing.T) {
 		},
 			"INVALID(the outcome of 4 operations of c0 is unknown: the server's process ended, and --restart-at did not ask for it, s0)"},
 		{"more calls than workers", func(_ *judged, c0 *metrics.Summary) { c0.Peers[1].Unknown.Calls = 2 },
-			"INVALID(the outcome of 2 calls to server s1 is unknown, of 1 that were under way at most, c0)"},
-		{"more calls, which were under way", func(run *judged, c0 *metrics.Summary) {
+			"INVALID(the outcome of 2 calls to server s1 is unknown, of 1 that were in flight at most, c0)"},
+		{"more calls, which were in flight", func(run *judged, c0 *metrics.Summary) {
 			c0.Peers[1].Unknown.Calls = 2
 			run.Workload = metrics.Settings{"inflight": "2"}
 		}, "VALID"},

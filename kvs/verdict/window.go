@@ -45,7 +45,7 @@ func checkRate(run *judged) finding {
 }
 
 // checkServersWindow: the servers applied in the clients' common window the operations
-// whose replies the clients counted in it, but for those under way at its ends. Each server
+// whose replies the clients counted in it, but for those in flight at its ends. Each server
 // marks its count every few milliseconds by its own clock. The marks of a server that was
 // killed are lost.
 func checkServersWindow(run *judged) finding {
@@ -58,7 +58,7 @@ func checkServersWindow(run *judged) finding {
 	bound, counted := 0.0, float64(run.Ops)
 	for _, node := range run.Clients() {
 		sums := roundsOf(node)
-		bound += underWay(run, sums) + node.Summary.OpsPerS()*node.Summary.Edges.SlotS
+		bound += inFlight(run, sums) + node.Summary.OpsPerS()*node.Summary.Edges.SlotS
 		counted += float64(sums.Spots)
 	}
 	least, most, known := AppliedInWindow(run.Run)
@@ -66,7 +66,7 @@ func checkServersWindow(run *judged) finding {
 		return inapplicable("the servers mark no counts")
 	}
 	if counted < least-bound || counted > most+bound {
-		return failed("", "the servers applied %.0f to %.0f operations in the window, the clients counted %.0f: they differ by more than the %.0f that were under way", least, most, counted, bound)
+		return failed("", "the servers applied %.0f to %.0f operations in the window, the clients counted %.0f: they differ by more than the %.0f that were in flight", least, most, counted, bound)
 	}
 	return passed("the servers applied %.0f to %.0f operations in the window, the clients counted %.0f", least, most, counted)
 }
@@ -116,9 +116,9 @@ func checkHeard(run *judged) finding {
 		end := h.Start.Add(time.Duration(h.LengthS * float64(time.Second)))
 		// A client that waits for a processor says late that its window opens, or closes.
 		unknown := readingS + secondsApart(h.Start, s.WindowStart) + secondsApart(end, s.WindowEnd())
-		bound := underWay(run, sums) + unsent(s) + peakRate*s.OpsPerS()*unknown
+		bound := inFlight(run, sums) + unsent(s) + peakRate*s.OpsPerS()*unknown
 		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops()+sums.Spots)) > bound {
-			return failed(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were under way", s.InWindow.Ops(), h.Ops, bound)
+			return failed(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were in flight", s.InWindow.Ops(), h.Ops, bound)
 		}
 		warmUp := run.Workload.WarmUp().Seconds()
 		if run.WarmUp != nil && run.WarmUp.Extended {

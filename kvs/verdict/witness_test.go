@@ -186,7 +186,7 @@ func TestWitnesses(t *testing.T) {
 		{"latencies capped", func(p part) {
 			latency(p.client, metrics.OpLatency, func(q *metrics.Quantiles) { q.Mean = 19_900 })
 		}, "the histogram's mean latency of operations is 19900.0 us, that of the workers' sums 20000.0 us"},
-		{"servers apply what was under way too", func(p part) { p.server.Closing.Ops[1] += 10; p.server.Closing.Ops[2] += 10 }, ""},
+		{"servers apply what was in flight too", func(p part) { p.server.Closing.Ops[1] += 10; p.server.Closing.Ops[2] += 10 }, ""},
 		{"servers apply less", func(p part) { p.server.Closing.Ops = []uint64{19_000, 19_100, 19_200} },
 			"the servers applied 9087 to 9208 operations in the window, the clients counted 10000: they differ by more than the 23"},
 		{"servers apply more", func(p part) { p.server.Opening.Ops = []uint64{9000, 9100, 9200} },
@@ -204,7 +204,7 @@ func TestWitnesses(t *testing.T) {
 		{"a warm-up whose start is heard late", func(p part) { p.heard.WarmUpS, p.heard.WarmUpLengthS = 4.2, 5 }, ""},
 		{"a warm-up that is heard late", func(p part) { p.heard.WarmUpS = 3.8 }, ""},
 		{"a long warm-up", func(p part) { p.heard.WarmUpS = 9 }, ""},
-		{"few rounds", func(p part) { p.workers[0].Rounds.BusyS = 7 }, "the rounds of the window took 16.900 s together, so 1.7 were under way at a time, not 2"},
+		{"few rounds", func(p part) { p.workers[0].Rounds.BusyS = 7 }, "the rounds of the window took 16.900 s together, so 1.7 were in flight at a time, not 2"},
 		{"fewer rounds by a processor's work", func(p part) { p.workers[0].Rounds.BusyS = 7.8 }, ""},
 		{"fewer rounds on busy processors", func(p part) {
 			p.workers[0].Rounds.BusyS = 0
@@ -213,14 +213,14 @@ func TestWitnesses(t *testing.T) {
 		{"few rounds on busy processors", func(p part) {
 			p.workers[0].Rounds.BusyS, p.workers[1].Rounds.BusyS = 0, 8
 			p.client.Saturation.OwnCoresPercent, p.run.Nodes[1].Config.MaxProcs = 95, 1
-		}, "so 0.8 were under way at a time, not 2"},
+		}, "so 0.8 were in flight at a time, not 2"},
 		{"few rounds on busy processors, of which each takes one for long", func(p part) {
 			p.workers[0].Rounds.BusyS, p.workers[1].Rounds.BusyS = 0, 8
 			p.client.Saturation.OwnCoresPercent, p.run.Nodes[1].Config.MaxProcs = 95, 1
 			onAnotherMachine(&p.run.Nodes[1])
 			p.client.Saturation.ProcessCPUPercent = 100 * 1.1 * unbroken * 1000 / 10 // of 1000 rounds in 10 s
 		}, ""},
-		{"too many rounds", func(p part) { p.workers[0].Rounds.BusyS = 12 }, "so 2.2 were under way at a time, not 2"},
+		{"too many rounds", func(p part) { p.workers[0].Rounds.BusyS = 12 }, "so 2.2 were in flight at a time, not 2"},
 		{"smaller values", func(p part) { p.client.Bytes.Sent-- }, "260105 bytes were sent with 20002 operations, which with 2001 values of 100 bytes have 260106"},
 		{"smaller replies", func(p part) { p.client.Bytes.Received-- }, "bytes were received with 18001 values read, which of 100 bytes have 1800100"},
 		{"smaller replies without repeated values", func(p part) { p.run.Workload["dedup"] = "true"; p.client.Bytes.Received /= 2 }, ""},
@@ -316,7 +316,7 @@ func TestEnds(t *testing.T) {
 func TestFewRounds(t *testing.T) {
 	for mean, want := range map[float64]string{
 		0.99e6: "passed: a round takes 0.99 s, a tenth of the window at most",
-		1.5e6:  "doubted: the window of 10 s has 6.7 rounds of 1.5 s: the operations under way at its ends may make the result up to 15 % wrong",
+		1.5e6:  "doubted: the window of 10 s has 6.7 rounds of 1.5 s: the operations in flight at its ends may make the result up to 15 % wrong",
 	} {
 		run := witnessed()
 		s := run.Nodes[1].Summary
@@ -342,8 +342,8 @@ func TestRoundsLongerThanTheWindow(t *testing.T) {
 		want   string
 	}{
 		{"one of two", 1, 0, "INVALID(TOO SHORT: the window of 10 s is shorter than the longest round of calls, 10.4 s: 1 of 2 rounds lasted all of it and counted nothing; want --secs 13, c0)"},
-		{"none, and a worker rests", 0, 0, "INVALID(the rounds of the window took 9.900 s together, so 1.0 were under way at a time, not 2 (Little's law), c0)"},
-		{"more than the worker has", 1, 9.9, "INVALID(the rounds of the window took 29.800 s together, so 3.0 were under way at a time, not 2 (Little's law), c0)"},
+		{"none, and a worker rests", 0, 0, "INVALID(the rounds of the window took 9.900 s together, so 1.0 were in flight at a time, not 2 (Little's law), c0)"},
+		{"more than the worker has", 1, 9.9, "INVALID(the rounds of the window took 29.800 s together, so 3.0 were in flight at a time, not 2 (Little's law), c0)"},
 	} {
 		run := witnessed()
 		rounds := run.Nodes[1].Summary.Workers[0].Rounds
@@ -377,36 +377,6 @@ func TestBacklog(t *testing.T) {
 		}
 		if refused := run.Latency[metrics.OpLatency].Refused; (refused != "") != (due > 10_250) {
 			t.Errorf("%d due: refused %q", due, refused)
-		}
-	}
-}
-
-// With -batch-bytes a round has at most -batch operations for each server.
-func TestBatchesOfBytes(t *testing.T) {
-	for ops, valid := range map[uint64]bool{250: true, 2500: true, 2501: false} {
-		run := witnessed()
-		run.Workload["batch-bytes"] = "4096"
-		s := run.Nodes[1].Summary
-		s.Workers = s.Workers[:1]
-		*s.Workers[0].Rounds = metrics.Rounds{Ops: ops, Rounds: 250, Calls: 250}
-		if v := run.made(rows("batches")); v.Valid != valid {
-			t.Errorf("%d operations in 250 rounds of at most 10: %s", ops, v)
-		}
-	}
-}
-
-// A round that needs fewer calls than servers makes as many as its keys' owners.
-func TestBatchesOfFewKeys(t *testing.T) {
-	for calls, valid := range map[uint64]bool{684: true, 700: true, 800: false, 1000: false} {
-		run := witnessed()
-		run.Workload["batch"] = "1"
-		run.expected.cells = [][]float64{{0.25}, {0.25}, {0.25}, {0.25}}
-		run.Nodes = append(run.Nodes, run.Nodes[0], run.Nodes[0], run.Nodes[0])
-		s := run.Nodes[1].Summary
-		s.Workers = s.Workers[:1]
-		*s.Workers[0].Rounds = metrics.Rounds{Ops: 1000, Rounds: 250, Calls: calls}
-		if v := run.made(rows("batches")); v.Valid != valid {
-			t.Errorf("%d calls of 250 rounds of 4 operations to 4 servers: %s", calls, v)
 		}
 	}
 }

@@ -207,7 +207,7 @@ func TestRequestTimer(t *testing.T) {
 	}{
 		{"busy", []int{begins, whole, whole, whole, whole, whole, begins, begins, begins}, ""},
 		{"rests", []int{whole, nothing, nothing, whole, nothing, nothing, begins, begins, nothing, nothing}, ""},
-		{"under way", []int{whole, begins, nothing}, "-request-timeout"},
+		{"in flight", []int{whole, begins, nothing}, "-request-timeout"},
 		{"idle", []int{whole, nothing, nothing, nothing}, "-idle-timeout"},
 		{"never used", []int{nothing, nothing, nothing}, "-idle-timeout"},
 	}

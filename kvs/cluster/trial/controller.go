@@ -1,4 +1,4 @@
-// Package trial leads the processes of one trial from their start to their end.
+// Package trial runs the processes of one trial from their start to their end.
 package trial
 
 import (
@@ -375,46 +375,6 @@ func (c *Controller) blame(m *process, event node.Event) *plan.Fault {
 	f := m.fault(plan.Complaint, "%s", event.Text)
 	f.Outside = event.Ended
 	return f
-}
-
-// The launcher checks the time once a second. If a check is much later, the launcher
-// itself was stopped (Ctrl-Z).
-const (
-	tickEvery   = time.Second
-	longestTick = 3 * time.Second
-)
-
-// stopped returns how long this process was stopped since its last check of the time,
-// and excludes that time from the processes' silence.
-func (c *Controller) stopped(now time.Time) time.Duration {
-	gap := now.Sub(c.ticked)
-	c.ticked = now
-	if gap < longestTick {
-		return 0
-	}
-	for _, m := range c.processes {
-		if !m.heard.IsZero() {
-			m.heard = m.heard.Add(gap)
-		}
-	}
-	return gap
-}
-
-// silent returns one of the processes that runs and has sent nothing for longer than a
-// limit, or nil. Before its first message, a node has the time of a login.
-func silent(processes []*process, now time.Time, limit time.Duration) *process {
-	for _, m := range processes {
-		if !m.heard.IsZero() && m.stage < done && now.Sub(m.heard) > limit {
-			return m
-		}
-	}
-	return nil
-}
-
-// unresponsive returns the fault of a process that did not act in time.
-func (c *Controller) unresponsive(m *process, format string, args ...any) *plan.Fault {
-	m.unresponsive = true
-	return m.fault(plan.Hang, format, args...)
 }
 
 // rootCause waits for a fault closer to the root cause than a complaint: when a server

@@ -29,7 +29,7 @@ const (
 	ready         // a server listens, a client is connected
 	loaded        // a client's records are stored and read back
 	drawn         // a client's first rounds are drawn
-	drained       // no call of a client's workload is under way
+	drained       // no call of a client's workload is in flight
 	done          // everything is reported
 	left          // the process has ended
 )

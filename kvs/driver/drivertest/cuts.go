@@ -110,11 +110,11 @@ func (s Suite) newExchange(number int) *exchange {
 }
 
 // run makes the exchange, with a number of calls in flight. Nothing in it may take forever.
-func (e *exchange) run(t *testing.T, d driver.Driver, underWay int) {
+func (e *exchange) run(t *testing.T, d driver.Driver, inFlight int) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		e.wrong = e.converse(t, d, underWay)
+		e.wrong = e.converse(t, d, inFlight)
 	}()
 	select {
 	case <-ended:
@@ -124,7 +124,7 @@ func (e *exchange) run(t *testing.T, d driver.Driver, underWay int) {
 }
 
 // converse returns an error if a call succeeds with a wrong result.
-func (e *exchange) converse(t *testing.T, d driver.Driver, underWay int) error {
+func (e *exchange) converse(t *testing.T, d driver.Driver, inFlight int) error {
 	defer d.Close()
 	conn, _, err := d.Dial(t.Context(), 0, 0)
 	if err != nil {
@@ -137,7 +137,7 @@ func (e *exchange) converse(t *testing.T, d driver.Driver, underWay int) error {
 		calls = append(calls, c)
 		conn.Send(&c.Call)
 	}
-	for range underWay {
+	for range inFlight {
 		send()
 	}
 	var failed error

@@ -17,9 +17,9 @@ import (
 	"kvlab/kvs/wire"
 )
 
-// underWay is the number of remote calls of a connection that have no reply yet, at most.
+// inFlight is the number of remote calls of a connection that have no reply yet, at most.
 // A server of net/rpc has a goroutine for each.
-const underWay = 128
+const inFlight = 128
 
 // conn is a connection. One goroutine executes its calls one after another: net/rpc's
 // server executes remote calls in any order.
@@ -31,7 +31,7 @@ type conn struct {
 	calls   chan *kvs.Call
 	timeout time.Duration
 	order   order
-	slots   [underWay]slot // a ring
+	slots   [inFlight]slot // a ring
 	first   int            // the oldest remote call in flight
 	n       int            // how many there are
 	id      int64          // of the last remote call that has one
@@ -88,7 +88,7 @@ func (c *conn) Wait(call *kvs.Call) error {
 	return call.Err
 }
 
-// Close ends the connection. Calls that are queued or under way fail.
+// Close ends the connection. Calls that are queued or in flight fail.
 func (c *conn) Close() error {
 	c.end(fmt.Errorf("the connection was closed: %w", net.ErrClosed))
 	c.mu.Lock()
@@ -188,9 +188,9 @@ func (c *conn) send(wave int32, m *message) error {
 	return c.begin(m, -1, wave)
 }
 
-// begin begins a remote call. If too many are under way it waits for the oldest.
+// begin begins a remote call. If too many are in flight it waits for the oldest.
 func (c *conn) begin(m *message, op int, wave int32) error {
-	if c.n == underWay {
+	if c.n == inFlight {
 		if err := c.take(wave); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (c *conn) begin(m *message, op int, wave int32) error {
 		c.id++
 		m.id.SetInt(c.id)
 	}
-	s := &c.slots[(c.first+c.n)%underWay]
+	s := &c.slots[(c.first+c.n)%inFlight]
 	var reply any
 	if m.reply != nil {
 		if s.message != m {
@@ -217,7 +217,7 @@ func (c *conn) begin(m *message, op int, wave int32) error {
 // take waits for the reply of the oldest remote call, of a wave, and keeps its results.
 func (c *conn) take(wave int32) error {
 	s := &c.slots[c.first]
-	c.first, c.n = (c.first+1)%underWay, c.n-1
+	c.first, c.n = (c.first+1)%inFlight, c.n-1
 	if len(s.done) == 0 {
 		if err := c.codec.out.Flush(); err != nil {
 			c.end(err)

@@ -16,7 +16,7 @@ import (
 )
 
 // Row is the driver. The course's server answers one operation a call: with more of them
-// under way it does not answer within -call-timeout.
+// in flight it does not answer within -call-timeout.
 var Row = driver.Row{Name: "lab", Check: check, Open: open, Batch: 64, Protocol: "net/rpc with gob", Null: null}
 
 // has reports whether the servers have a kind of operation.

@@ -118,7 +118,7 @@ func (d diagnosis) limit() (kind metrics.BottleneckKind, node, why string) {
 	return metrics.LimitUnknown, "", "nothing is at its limit, and the processors are not idle"
 }
 
-// tooFew reports whether fewer calls can be under way than there are processors. A call
+// tooFew reports whether fewer calls can be in flight than there are processors. A call
 // keeps at most one busy.
 func (d diagnosis) tooFew() bool {
 	cores := 0.0
@@ -291,7 +291,7 @@ func figuresOf(run metrics.Run, machines []*machineLoad) metrics.BottleneckFigur
 	return f
 }
 
-// times fills in how long calls and operations took, and how many were under way:
+// times fills in how long calls and operations took, and how many were in flight:
 // their rate times their time (Little, Operations Research 9, 1961).
 func times(f *metrics.BottleneckFigures, run metrics.Run) {
 	calls := 0.0
