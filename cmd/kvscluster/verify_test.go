@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"kvlab/metrics"
 	"kvlab/metrics/manifest"
 	"kvlab/plots/verify"
@@ -279,14 +281,29 @@ func randomEdit(t *testing.T, random *rand.Rand, dir, file string, turn int) edi
 			return slices.Concat(slices.Concat(lines[:line]...), changed, []byte("\n"), slices.Concat(lines[line+1:]...))
 		})
 	}
-	digits := regexp.MustCompile(`[0-9]([^=A]|A[^A])`).FindAllIndex(text, -1) // the last one in base64 before =, or before the zeros of a flush, has bits that say nothing
-	at := digits[random.IntN(len(digits))][0]
-	changed, what := bytes.Clone(text), "digit"
-	changed[at] = '0' + (changed[at]-'0'+1)%10
+	digits := regexp.MustCompile(`[0-9]`).FindAllIndex(text, -1)
+	var at int
+	var changed []byte
+	for says := false; !says; says = !sameHistogram(text, changed, at) {
+		at = digits[random.IntN(len(digits))][0]
+		changed = bytes.Clone(text)
+		changed[at] = '0' + (changed[at]-'0'+1)%10
+	}
+	what := "digit"
 	if bytes.Contains(bytes.SplitAfter(text[at:], []byte("\n"))[0], []byte("HIST")) || bytes.HasPrefix(text[bytes.LastIndexByte(text[:at], '\n')+1:], []byte("#")) {
 		what += " before a histogram"
 	}
 	return edit{file, fmt.Sprintf("%s, of %.20q", what, text[max(0, at-10):]), changed}
+}
+
+// sameHistogram reports whether at is in an encoded histogram that both texts have: padding
+// bits of base64 and of a flush say nothing.
+func sameHistogram(text, changed []byte, at int) bool {
+	begin := bytes.LastIndexAny(text[:at], ",\"\n") + 1
+	end := at + bytes.IndexAny(text[at:], ",\"\n") // a file ends with a line feed
+	one, err := hdrhistogram.Decode(text[begin:end])
+	other, unreadable := hdrhistogram.Decode(changed[begin:end])
+	return err == nil && unreadable == nil && one.Equals(other)
 }
 
 // kindOf names the record on a line of a .jsonl file: ": histogram of load"; "" of other
