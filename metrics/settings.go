@@ -66,6 +66,12 @@ func (s Settings) Linearizable() bool { return s.is("linearizable") }
 // Model returns a server's execution model.
 func (s Settings) Model() string { return s["model"] }
 
+// Program returns a team's own program, which the node starts; "" of one that works itself.
+func (s Settings) Program() string { return s[ProgramFlag] }
+
+// ProgramFlag names the flag of Program.
+const ProgramFlag = "program"
+
 // Rate returns the operations per second of all clients that an open loop offers, or a share of
 // a closed loop's peak, as in 80%; see Open.
 func (s Settings) Rate() string { return s["rate"] }

@@ -36,6 +36,7 @@ type Summary struct {
 	Workers       []WorkerAccount      `json:"workers,omitempty"`  // of a client, in worker order
 	Seen          *Seen                `json:"seen,omitempty"`     // of a server
 	Store         *StoreWitness        `json:"store,omitempty"`    // of the host of a foreign store that counts
+	Claim         *Claimed             `json:"claim,omitempty"`    // of the host of a team's own client, and of its server under --system
 }
 
 // WindowEnd returns the end of the node's window.
