@@ -30,6 +30,9 @@ const (
 	Client Role = "client"
 )
 
+// Rest stands for what a run's machines did beside its nodes' processes, in Run.Used. No node has it.
+const Rest Role = "rest"
+
 // Rival returns the role of the programs of extra/rivals, by which a plan keeps their digests.
 func (r Role) Rival() Role { return "rivals " + r }
 

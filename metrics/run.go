@@ -41,6 +41,7 @@ type Run struct {
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
 	Retries *Retries             `json:"retries,omitempty"` // of all nodes; nil when no connection was made again
 	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
+	Used    map[Role]Used        `json:"used,omitempty"`    // by servers, clients and the rest
 	Checks  []CheckResult        `json:"checks,omitempty"`  // every check in its order; nil of a run that was not judged
 	Skew    *Skew                `json:"skew,omitempty"`    // nil when the clients did not say what to expect
 
@@ -74,6 +75,7 @@ type RunNode struct {
 	MedianOpsPerS *float64 `json:"median_ops_per_s,omitempty"`
 
 	Soak  *Soak  `json:"soak,omitempty"`  // what it held over the window; nil when the run was no soak
+	Used  *Used  `json:"used,omitempty"`  // by its process, or the foreign store's that it is host of
 	Heard *Heard `json:"heard,omitempty"` // nil of a node that did not come to the window
 
 	Readings Readings `json:"readings,omitempty"` // from its start to its last report

@@ -138,6 +138,19 @@ func (a *AvgPeak) join(node AvgPeak, n int) {
 	a.Peak = max(a.Peak, node.Peak)
 }
 
+// Used is what a process, the processes of a role together, or the rest of the machines used in the
+// window. The average is exact by the window's two ends; the peak is of a second, in which the
+// processes' use is added up.
+type Used struct {
+	Cores          AvgPeak `json:"cores"`                   // processors busy with them
+	MachinePercent float64 `json:"machine_percent"`         // the average of Cores, as a share of the processors of their machines
+	MemoryBytes    AvgPeak `json:"memory_bytes"`            // resident; of the rest, what is in use on the machines beside that
+	RxBytesPerS    AvgPeak `json:"rx_bytes_per_s,omitzero"` // of the data interfaces; of the rest, 0
+	TxBytesPerS    AvgPeak `json:"tx_bytes_per_s,omitzero"`
+	Payload        bool    `json:"payload,omitempty"` // these two are what the calls carried, without headers: others use the interfaces, too
+	Unseen         string  `json:"unseen,omitempty"`  // why processors and memory are not known
+}
+
 // AvgPeak is an average over a window and the highest sample in it.
 type AvgPeak struct {
 	Avg  float64 `json:"avg"`

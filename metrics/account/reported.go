@@ -29,6 +29,7 @@ type Reported struct {
 	steady   []float64                   // of these, those that are long enough
 	window   []metrics.Record            // these intervals, if Restarts
 	seconds  metrics.Heard               // of these intervals
+	used     seconds                     // of the window
 	entered  map[metrics.Phase]time.Time // when each of its phase events arrived
 	tested   []metrics.Arrival
 	told     *metrics.WindowLength
@@ -64,6 +65,12 @@ func (n *Reported) Add(r metrics.Record) {
 		n.Audit = r.Audit
 	case r.Usage != nil && r.Usage.Phase == metrics.Window:
 		n.Held.Add(*r.Usage)
+		if n.used == nil {
+			n.used = make(seconds)
+		}
+		if n.Config != nil {
+			n.used.add(r.Time, *r.Usage, n.Config.Host.Cores)
+		}
 	case r.Interval != nil:
 		n.interval(r)
 	case r.Arrival != nil:
@@ -75,7 +82,7 @@ func (n *Reported) Add(r metrics.Record) {
 // in the window go on.
 func (n *Reported) Restart() {
 	former := *n
-	*n = Reported{former: &former, rates: n.rates, seconds: n.seconds, killed: n.killed, Restarts: n.Restarts}
+	*n = Reported{former: &former, rates: n.rates, seconds: n.seconds, used: n.used, killed: n.killed, Restarts: n.Restarts}
 }
 
 func (n *Reported) interval(r metrics.Record) {
@@ -201,6 +208,7 @@ func Fill(r *metrics.Run, reported []*Reported, soak bool) {
 		r.Drift = &drift
 	}
 	r.SetWorkload()
+	fillUsed(r, reported, clients)
 }
 
 // Audits returns the records of the clients' audits.

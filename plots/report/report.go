@@ -47,7 +47,7 @@ func runSections(r *folder.Run, over []figure.Figure) []section {
 		{ID: "bottleneck", Brief: true, Title: "What limits it", Run: r, Absent: r.Bottleneck == nil},
 		{ID: "ceiling", Brief: true, Title: "Ceiling", Run: r, Absent: r.Ceiling == nil},
 		{ID: "latency", Title: "Latency", Run: r, Figures: named(over, "latency"), Absent: len(latencyTable(r.Run).Rows) == 0 && !r.HasLatencies()},
-		{ID: "usage", Title: "Usage per node", Run: r, Figures: named(over, "cpu", "network", "memory", "soak")},
+		{ID: "usage", Title: "Usage by role and process", Run: r, Figures: named(over, "cpu", "network", "memory", "soak")},
 		{ID: "throughput", Title: "Throughput per node", Run: r},
 		{ID: "skew", Title: "Skew", Run: r, Absent: r.Skew == nil},
 	}

@@ -149,22 +149,25 @@ func withoutNamespaces(page []byte) []byte {
 
 func TestSummary(t *testing.T) {
 	p99 := 2500.0
+	used := metrics.Used{Cores: metrics.AvgPeak{Avg: 0.5, Peak: 0.6}, MachinePercent: 25, MemoryBytes: metrics.AvgPeak{Avg: 3e8, Peak: 4e8},
+		RxBytesPerS: metrics.AvgPeak{Avg: 1.25e8, Peak: 2.5e8}, TxBytesPerS: metrics.AvgPeak{Avg: 1.25e9, Peak: 2.5e9}, Payload: true}
 	run := metrics.Run{
+		Used: map[metrics.Role]metrics.Used{metrics.Server: used, metrics.Rest: {Cores: metrics.AvgPeak{Avg: 0.25, Peak: 1}, MachinePercent: 12.5}},
 		Nodes: []metrics.RunNode{
 			{Name: "n0", Role: metrics.Server, Summary: &metrics.Summary{
 				WindowLengthS: 2, InWindow: metrics.Counts{Gets: 24.8e6},
-				Usage: metrics.Table{CPUPercent: metrics.AvgPeak{Avg: 50, Peak: 60}, MemoryBytes: metrics.AvgPeak{Avg: 1 << 30, Peak: 2 << 30},
-					RxBytesPerS: metrics.AvgPeak{Avg: 1.25e8, Peak: 2.5e8}, TxBytesPerS: metrics.AvgPeak{Avg: 1.25e9, Peak: 2.5e9}},
-			}},
+			}, Used: &used},
 			{Name: "n1", Role: metrics.Client},
 		},
 		Result: metrics.Result{WindowS: 2, Ops: 24.8e6, OpsPerS: 12.4e6},
 		Latency: map[string]metrics.Quantiles{metrics.CallLatency: {Count: 300, Mean: 1000, P99: &p99, Max: 3000,
 			CI95: map[string][2]float64{"p99": {2100, 2900}}}},
 	}
-	want := `  node    role  ops/s  CPU %  peak  memory GiB  peak  rx Gb/s   peak  tx Gb/s    peak
-    n0  server  12.4M   50.0  60.0        1.00  2.00    1.000  2.000   10.000  20.000
-    n1  client      -      -     -           -     -        -      -        -       -
+	want := `      node    role  ops/s  cores  peak  machine  resident MB  peak  in MB/s   peak  out MB/s    peak
+        n0  server  12.4M   0.50  0.60   25.0 %          300   400    125.0  250.0    1250.0  2500.0
+        n1  client      -      -     -        -            -     -        -      -         -       -
+  the rest       -      -   0.25  1.00   12.5 %            -     -        -      -         -       -
+in and out: what the calls carried, without headers, since servers and clients share an interface
 
 closed loop
   latency ms  mean  p50  p90  p95  p99  p99.9  p99.99  max  samples

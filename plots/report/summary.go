@@ -8,6 +8,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/latency"
+	tables "kvlab/plots/table"
 )
 
 // RunSummary returns a run as text for a terminal: what each node and each group
@@ -22,43 +23,24 @@ func RunSummary(run metrics.Run) string {
 	return out.String()
 }
 
-// nodeTable has a row for each server and client, then one for each group.
+// nodeTable has a row for each process, then those of the table by role that say more.
 func nodeTable(run metrics.Run) table {
-	t := table{Caption: "In the window, average and peak", Names: []int{0, 1}, Columns: []string{"node", "role", "ops/s", "CPU %", "peak", "memory GiB", "peak", "rx Gb/s", "peak", "tx Gb/s", "peak"}}
+	t := table{Caption: "In the window, average and peak second; memory in 10^6 bytes", Names: []int{0, 1}, Columns: append([]string{"node", "role", "ops/s"}, tables.UsedColumns...)}
 	for _, node := range run.Nodes {
-		rate, used := absent, metrics.Table{}
-		if node.Summary != nil {
-			used = node.Summary.Usage
-			if node.Summary.InWindow.Ops() > 0 {
-				rate = format.Count(node.Summary.OpsPerS())
-			}
+		rate := absent
+		if node.Summary != nil && node.Summary.InWindow.Ops() > 0 {
+			rate = format.Count(node.Summary.OpsPerS())
 		}
-		t.add(append([]string{node.Name, string(node.Role), rate}, usageTexts(used)...)...)
+		t.add(append([]string{node.Name, string(node.Role), rate}, tables.UsedCells(node.Used)...)...)
 	}
-	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		if used, ok := run.Usage[role]; ok && run.Count(role) > 1 {
-			t.add(append([]string{fmt.Sprintf("%d %ss", run.Count(role), role), string(role), absent}, usageTexts(used)...)...)
+	_, rows := tables.UsedByRole(run)
+	for _, row := range rows {
+		if !strings.HasPrefix(row[0], "1 ") {
+			t.add(append([]string{row[0], absent, absent}, row[1:]...)...)
 			t.Groups++
 		}
 	}
 	return t
-}
-
-// usageTexts writes the average and the peak of each usage.
-func usageTexts(used metrics.Table) []string {
-	var texts []string
-	add := func(v metrics.AvgPeak, unit float64, digits int) {
-		if used == (metrics.Table{}) {
-			texts = append(texts, absent, absent)
-			return
-		}
-		texts = append(texts, fmt.Sprintf("%.*f", digits, v.Avg/unit), fmt.Sprintf("%.*f", digits, v.Peak/unit))
-	}
-	add(used.CPUPercent, 1, 1)
-	add(used.MemoryBytes, 1<<30, 2)
-	add(used.RxBytesPerS, 1e9/8, 3)
-	add(used.TxBytesPerS, 1e9/8, 3)
-	return texts
 }
 
 // latencyTable has the run's latencies in milliseconds. A percentile that the sample
