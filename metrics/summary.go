@@ -37,6 +37,7 @@ type Summary struct {
 	Seen          *Seen                `json:"seen,omitempty"`     // of a server
 	Store         *StoreWitness        `json:"store,omitempty"`    // of the host of a foreign store that counts
 	Claim         *Claimed             `json:"claim,omitempty"`    // of the host of a team's own client, and of its server under --system
+	Witness       *Witness             `json:"witness,omitempty"`  // of a server with -lab
 }
 
 // WindowEnd returns the end of the node's window.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -12,7 +13,7 @@ import (
 	"kvlab/kvs/cluster/trial"
 )
 
-// preflight runs the preflight alone, and prints its whole table. A view takes the
+// preflight runs the preflight alone, and prints its whole table, or JSON. A view takes the
 // table's place; if the preflight fails, the table follows it.
 func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	p, err := preflight.Run(ctx, l.target(at, l.runner(at)))
@@ -20,18 +21,27 @@ func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	if errors.Is(err, plan.ErrInterrupted) || err != nil && p.Machines == nil {
 		return err
 	}
-	l.document.Found(p)
-	if at.cfg.view != nil {
-		fmt.Fprint(l.Stdout, at.cfg.view(p))
-	}
-	if at.cfg.view == nil || err != nil {
-		fmt.Fprint(l.Stdout, preflight.Table(p))
+	if at.cfg.JSON {
+		out := json.NewEncoder(l.Stdout)
+		out.SetIndent("", "  ")
+		if err := out.Encode(p); err != nil {
+			return err
+		}
+	} else {
+		if at.cfg.view != nil {
+			fmt.Fprint(l.Stdout, at.cfg.view(p))
+		}
+		if at.cfg.view == nil || err != nil {
+			fmt.Fprint(l.Stdout, preflight.Table(p))
+		}
 	}
 	if err == nil {
 		return nil
 	}
 	verdict := trial.VerdictOf(err)
-	fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
+	if !at.cfg.JSON {
+		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
+	}
 	return invalid(verdict, err)
 }
 

@@ -15,7 +15,6 @@ import (
 	"kvlab/metrics/build"
 	"kvlab/metrics/manifest"
 	"kvlab/plots"
-	"kvlab/plots/report"
 )
 
 // Command is a command of kvsplot.
@@ -23,7 +22,6 @@ type Command struct {
 	Name     string
 	Synopsis []string // its forms, each without the program's name
 	Usage    string   // what it does; ends with a line feed
-	Answers  bool     // it ends in an answer, which --json prints as one JSON object
 	Run      func(c *Call) error
 }
 
@@ -48,38 +46,28 @@ func Wrong(format string, args ...any) error { return UsageError{fmt.Errorf(form
 
 // Main executes a command line, given without the program's name, and returns the exit
 // status: 2 for a wrong command line or run folder, 1 for any other failure. An error is one
-// line on stderr. With --json, stdout gets a report.Document alone, and stderr all else.
+// line on stderr.
 func (p Program) Main(args []string, stdout, stderr io.Writer) (status int) {
-	var document *report.Document
-	out := stdout
-	if report.AsksJSON(args) {
-		document, stdout = new(report.Document), stderr
+	err := p.run(args, stdout, stderr)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
 	}
-	err := p.run(args, stdout, stderr, document)
-	if errors.Is(err, flag.ErrHelp) {
-		err = nil
+	fmt.Fprintf(stderr, "kvsplot: %v\n", err)
+	if errors.As(err, new(UsageError)) {
+		return 2
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "kvsplot: %v\n", err)
-		if status = 1; errors.As(err, new(UsageError)) {
-			status = 2
-		}
-	}
-	if document.Write(out, err, status) != nil {
-		return max(status, 1)
-	}
-	return status
+	return 1
 }
 
 // run executes a command, or draws folders.
-func (p Program) run(args []string, stdout, stderr io.Writer, document *report.Document) error {
-	c := p.call(args, stdout, stderr, document, true)
+func (p Program) run(args []string, stdout, stderr io.Writer) error {
+	c := p.call(args, stdout, stderr)
 	out := outFlag(c)
 	version := c.Flags.Bool("version", false, "print the version and exit")
 	if err := c.Flags.Parse(args); err == nil && !*version {
 		if i := slices.IndexFunc(p.Commands, func(row Command) bool { return row.Name == c.Flags.Arg(0) }); i >= 0 {
 			before := args[:len(args)-c.Flags.NArg()] // flags before the command's name are the command's, too
-			return p.Commands[i].Run(p.call(slices.Concat(before, c.Flags.Args()[1:]), stdout, stderr, document, p.Commands[i].Answers))
+			return p.Commands[i].Run(p.call(slices.Concat(before, c.Flags.Args()[1:]), stdout, stderr))
 		}
 	}
 	dirs, err := c.Words()
@@ -93,7 +81,6 @@ func (p Program) run(args []string, stdout, stderr io.Writer, document *report.D
 		return Wrong("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")
 	case len(dirs) == 1:
 		*out = cmp.Or(*out, dirs[0])
-		c.Document.Of(dirs[0])
 	}
 	return c.draw(p.Pages.Load, dirs, *out)
 }
@@ -102,18 +89,14 @@ func (p Program) run(args []string, stdout, stderr io.Writer, document *report.D
 type Call struct {
 	Flags          *flag.FlagSet // the command adds its own before it calls Words
 	Stdout, Stderr io.Writer
-	Document       *report.Document // of --json; nil without
 	args           []string
 	usage          func() string
 }
 
-func (p Program) call(args []string, stdout, stderr io.Writer, document *report.Document, answers bool) *Call {
+func (p Program) call(args []string, stdout, stderr io.Writer) *Call {
 	flags := flag.NewFlagSet("kvsplot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	if answers {
-		flags.Bool("json", false, "print the answer as one JSON object, and all else on standard error")
-	}
-	return &Call{flags, stdout, stderr, document, args, p.usage}
+	return &Call{flags, stdout, stderr, args, p.usage}
 }
 
 // Words parses flags that may stand before, between and after words, and returns the words.

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"kvlab/plots"
 )
@@ -30,7 +29,6 @@ var Curves = Command{
 their tables. A and B are folders of --curve or --slo, of the same workload, records and
 value size. Each is named by the settings in which they differ.
 `,
-	Answers: true,
 	Run: func(c *Call) error {
 		out := outFlag(c)
 		dirs, err := c.Words()
@@ -61,7 +59,6 @@ func (c *Call) draw(load func(dirs ...string) (plots.Drawing, error), dirs []str
 	for _, file := range files {
 		fmt.Fprintln(c.Stdout, file)
 	}
-	c.Document.Say(strings.Join(files, "\n"))
 	if err == nil && d.Summary != "" {
 		fmt.Fprintf(c.Stdout, "\n%s", d.Summary)
 	}

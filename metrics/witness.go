@@ -1,0 +1,66 @@
+package metrics
+
+import "kvlab/metrics/stats"
+
+// HotKeys is how many keys a Witness counts one by one: the numbers 0 to HotKeys-1, the most
+// popular ones of the course's generator.
+const HotKeys = 1024
+
+// Witness is what a server that speaks a course's form saw of a team's own client, from its
+// first call to its last. A key is a decimal number. Operations by kind and second are in the
+// server's intervals.
+type Witness struct {
+	Form  string      `json:"form"`            // the preset and the settings of the calls
+	First int64       `json:"first_ns"`        // arrival of the first call, in nanoseconds since 1970 by the clock of Record.Time; 0 without calls
+	Last  int64       `json:"last_ns"`         // arrival of the last one
+	Gets  uint64      `json:"gets"`            // executed
+	Puts  uint64      `json:"puts"`            // likewise
+	Hits  uint64      `json:"hits"`            // gets that found a value
+	Slots stats.Slots `json:"slots"`           // operations by the arrival of their calls
+	Calls uint64      `json:"calls"`           // that carried operations
+	Sizes []Size      `json:"sizes,omitempty"` // calls by their number of operations, in octaves, without empty ones
+
+	Connections uint64  `json:"connections"` // that carried a call
+	ConnRate    float64 `json:"conn_rate"`   // operations per second: each connection's over the time from its first call to its last, or over half of the server's if that is longer, added up
+	Least       uint64  `json:"least"`       // operations of the connection with the fewest
+	Most        uint64  `json:"most"`        // and of the one with the most
+
+	InFlight      uint64  `json:"in_flight"`      // calls that arrived and were not answered, on one connection, at most
+	InFlightMean  float64 `json:"in_flight_mean"` // at the arrival of a call, with it
+	Overtakable   uint64  `json:"overtakable"`    // calls that arrived while the connection's call before was in flight, of which one writes a key below 64 that the other has
+	LonePuts      uint64  `json:"lone_puts"`      // calls of one put alone
+	FlushedByPut  uint64  `json:"flushed_by_put"` // other calls, with one put, which is last, or with none and a lone put as the connection's next call
+	Unanswered    uint64  `json:"unanswered"`     // calls whose client closed the connection before it had their reply, at least
+	UnansweredOps uint64  `json:"unanswered_ops"` // their operations, which were executed
+	Left          uint64  `json:"left"`           // connections with such calls
+	Repeats       uint64  `json:"repeats"`        // calls of RepeatOps or more operations that are those of an earlier call, in their order
+
+	HotGets  []uint64 `json:"hot_gets,omitempty"` // by key, of HotKeys; nil without calls
+	HotPuts  []uint64 `json:"hot_puts,omitempty"` // likewise
+	Octaves  []uint64 `json:"octaves,omitempty"`  // operations on keys from HotKeys<<i to (HotKeys<<(i+1))-1
+	Highest  uint64   `json:"highest"`            // the highest number of a key
+	Strange  uint64   `json:"strange"`            // operations on keys that are no decimal numbers
+	Stranger string   `json:"stranger,omitempty"` // the first such key
+	Distinct uint64   `json:"distinct"`           // keys below 2^20 that had an operation
+	ColdGets uint64   `json:"cold_gets"`          // gets of keys of ColdKey or more, in one call of 16 and the next of its connection
+	ColdBoth uint64   `json:"cold_both"`          // of them, gets of keys that one of these two calls also puts
+}
+
+// RepeatOps is how many operations a call has at least that can be a repeat: two draws from the
+// course's law are equal with 0.7 %, 16 in a row with 10^-34.
+const RepeatOps = 16
+
+// ColdKey is the least key of Witness.ColdGets: the course's law gives such a key 1 operation
+// in 60,000 at most.
+const ColdKey = 4096
+
+// Size counts the calls of Least to Most operations, the least and most that there were.
+type Size struct {
+	Least  int    `json:"least"`
+	Most   int    `json:"most"`
+	Calls  uint64 `json:"calls"`
+	AtMost uint64 `json:"at_most"` // those of Most operations
+}
+
+// Ops returns the operations that were executed.
+func (w *Witness) Ops() uint64 { return w.Gets + w.Puts }
