@@ -54,7 +54,7 @@ type slot struct {
 }
 
 // newConn returns the connection to a server that was met.
-func newConn(met meeting, f *form, o driver.Options, u driver.Use) *conn {
+func newConn(met meeting, f *Form, o driver.Options, u driver.Use) *conn {
 	c := &conn{codec: met.codec, timeout: o.CallTimeout, calls: make(chan *kvs.Call, max(u.CallsInFlight, 1)), id: rand.Int64() >> 1}
 	c.rpc = rpc.NewClientWithCodec(c.codec)
 	c.gets = f.message(false, met.stamp)

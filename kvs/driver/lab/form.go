@@ -26,7 +26,7 @@ var presets = []preset{
 	{"base", "single", map[string]string{}},
 	{"clawcodes", "batch-optype", map[string]string{"method": "KVService.BatchOp", "ops": "Operations", "kind": "OpType", "kinds": "GET,PUT", "results": "Results"}},
 	{"dashree", "batch-type", map[string]string{"method": "KVService.ExecuteBatch", "ops": "Operations", "kind": "Type", "kinds": "0,1", "results": "Values", "errors": "Errors"}},
-	{"dashree-gets", "gets-keys", map[string]string{"get-ops": "Key"}},
+	{"dashree-gets", "gets-keys", map[string]string{"get-ops": "Key", "ack": "Ack"}},
 	{"citywatch", "batch-requestid", map[string]string{"method": "KVService.Process_Batch", "ops": "Data", "kind": "IsRead", "id": "RequestID", "results": "Values"}},
 	{"sacatrash", "batch-isread", map[string]string{"method": "KVService.Batch", "ops": "Ops", "kind": "IsRead", "results": "Values"}},
 	{"kangyang", "batch-indices", map[string]string{"method": "KVService.ProcessBatch", "ops": "Operations", "kind": "IsRead", "indices": "Indices", "results": "Values"}},
@@ -46,9 +46,9 @@ func findPreset(name string) (map[string]string, error) {
 	return nil, fmt.Errorf("preset %q: want one of %s%s", name, strings.Join(names, ", "), cli.DidYouMean(name, "", names))
 }
 
-// form names a server's remote methods, and the fields of their arguments and replies.
-// The comments name the settings.
-type form struct {
+// Form names a server's remote methods, and the fields of their arguments and replies.
+// The comments name the settings. It is immutable.
+type Form struct {
 	get, put       string // get, put, or method for both: one call then carries Gets and Puts
 	getOps, putOps string // get-ops, put-ops, or ops for both: the arguments' list of operations; "" for one operation a call, whose fields are the arguments'
 	key, value     string // key, value: an operation's fields; a list named as the key holds the keys themselves
@@ -59,6 +59,7 @@ type form struct {
 	results        string // results: the reply's field, a list if there is one of operations
 	result         string // results, after a point: the field of a result; "" if it is the value itself
 	errors         string // errors: the reply's field for a list of Go's errors, all nil; "" for none. gob cannot skip it
+	ack            string // ack: the field, which is true, of the reply to a Put that has no results; "" for none. The driver does not look at it
 	stamp          string // stamp: an operation's field for a number that grows with each operation; "" for none
 	tcp            bool   // transport: whether net/rpc runs on TCP, as rpc.Accept serves it, and not by HTTP
 }
@@ -66,14 +67,14 @@ type form struct {
 // defaults are the settings that a preset need not have.
 var defaults = map[string]string{
 	"method": "", "get": "KVService.Get", "put": "KVService.Put", "ops": "", "get-ops": "", "put-ops": "", "key": "Key", "value": "Value",
-	"kind": "", "kinds": "true,false", "id": "", "indices": "", "results": "Value", "errors": "", "stamp": "", "transport": "http",
+	"kind": "", "kinds": "true,false", "id": "", "indices": "", "results": "Value", "errors": "", "ack": "", "stamp": "", "transport": "http",
 }
 
-// settings are the names of all.
-var settings = append(slices.Sorted(maps.Keys(defaults)), "preset")
+// Settings are the names of all.
+var Settings = append(slices.Sorted(maps.Keys(defaults)), "preset")
 
-// newForm returns the form of settings, or an error that names the first wrong one.
-func newForm(given map[string]string) (*form, error) {
+// NewForm returns the form of Settings, or an error that names the first wrong one.
+func NewForm(given map[string]string) (*Form, error) {
 	ofPreset, err := findPreset(cmp.Or(given["preset"], presets[0].name))
 	if err != nil {
 		return nil, err
@@ -94,8 +95,8 @@ func newForm(given map[string]string) (*form, error) {
 	}
 	results, result, _ := strings.Cut(s["results"], ".")
 	get, put, _ := strings.Cut(s["kinds"], ",")
-	f := &form{s["get"], s["put"], s["get-ops"], s["put-ops"], s["key"], s["value"], s["kind"],
-		[2]any{typed(get), typed(put)}, s["id"], s["indices"], results, result, s["errors"], s["stamp"], s["transport"] == "tcp"}
+	f := &Form{s["get"], s["put"], s["get-ops"], s["put-ops"], s["key"], s["value"], s["kind"],
+		[2]any{typed(get), typed(put)}, s["id"], s["indices"], results, result, s["errors"], s["ack"], s["stamp"], s["transport"] == "tcp"}
 	if transport := s["transport"]; transport != "tcp" && transport != "http" {
 		return nil, fmt.Errorf("transport %q of a lab server: want http (rpc.HandleHTTP), or tcp (rpc.Accept, rpc.ServeConn)", transport)
 	}
@@ -114,16 +115,16 @@ func typed(text string) any {
 }
 
 // mixed reports whether a call carries Gets and Puts.
-func (f *form) mixed() bool { return f.get == f.put }
+func (f *Form) mixed() bool { return f.get == f.put }
 
-func (f *form) validate() error {
+func (f *Form) validate() error {
 	for _, method := range []string{f.get, f.put} {
 		if service, name, ok := strings.Cut(method, "."); !ok || !token.IsExported(service) || !token.IsExported(name) {
 			return fmt.Errorf("method %q of a lab server: want a service and a method, such as KVService.Get", method)
 		}
 	}
 	names := []string{f.getOps, f.putOps, f.key, f.value, f.kind, f.stamp, f.id, f.indices}
-	for i, field := range append(names, f.results, f.result, f.errors) {
+	for i, field := range append(names, f.results, f.result, f.errors, f.ack) {
 		switch {
 		case field == "":
 		case !token.IsIdentifier(field) || !token.IsExported(field):

@@ -23,19 +23,19 @@ var Row = driver.Row{Name: "lab", Check: check, Open: open, Batch: 64, Protocol:
 func has(kind kvs.Kind) bool { return kind == kvs.Get || kind == kvs.Put || kind == kvs.Insert }
 
 func check(o driver.Options, u driver.Use) error {
-	_, err := newForm(o.Settings)
-	return cmp.Or(o.CheckForeign(u, has, settings...), err)
+	_, err := NewForm(o.Settings)
+	return cmp.Or(o.CheckForeign(u, has, Settings...), err)
 }
 
 // lab is a driver.
 type lab struct {
 	options driver.Options
 	use     driver.Use
-	form    *form
+	form    *Form
 }
 
 func open(o driver.Options, u driver.Use) (driver.Driver, error) {
-	f, err := newForm(o.Settings)
+	f, err := NewForm(o.Settings)
 	return &lab{o, u, f}, err
 }
 

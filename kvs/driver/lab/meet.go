@@ -66,7 +66,7 @@ func broken(err error) bool {
 
 // meet switches a connection to net/rpc, and checks that the server has the form's methods
 // and fields. One without a store has them.
-func (f *form) meet(socket net.Conn, tcp, null bool) (met meeting, err error) {
+func (f *Form) meet(socket net.Conn, tcp, null bool) (met meeting, err error) {
 	meter := &driver.Meter{Conn: socket}
 	in, out := bufio.NewReaderSize(meter, 64<<10), bufio.NewWriterSize(meter, 64<<10)
 	if !tcp {
@@ -116,7 +116,7 @@ var refusal = regexp.MustCompile(`wrong type \((.+)\) for received field \w*\.(\
 // of their field stamp. It sends arguments that no server decodes, so that none executes
 // them: encoding/gob compares the fields' types in the order in which they are sent, and
 // names the first that differs.
-func (f *form) inspect(c *codec, method, list string) (stamp reflect.Type, err error) {
+func (f *Form) inspect(c *codec, method, list string) (stamp reflect.Type, err error) {
 	for _, stamp = range []reflect.Type{reflect.TypeFor[unlike](), reflect.TypeFor[int64](), reflect.TypeFor[uint64]()} {
 		answer, err := f.ask(c, method, list, stamp)
 		if err != nil {
@@ -145,7 +145,7 @@ func (f *form) inspect(c *codec, method, list string) (stamp reflect.Type, err e
 }
 
 // ask returns the error with which a server answers arguments that it cannot decode.
-func (f *form) ask(c *codec, method, list string, stamp reflect.Type) (answer string, err error) {
+func (f *Form) ask(c *codec, method, list string, stamp reflect.Type) (answer string, err error) {
 	var fields []reflect.StructField
 	add := func(name string, of reflect.Type) {
 		if name != "" && !slices.ContainsFunc(fields, func(f reflect.StructField) bool { return f.Name == name }) {

@@ -30,7 +30,7 @@ func field(name string, of reflect.Type) reflect.StructField {
 
 // message returns that of the form's method for Gets, or for Puts. stamp is the type of the
 // field of this name.
-func (f *form) message(put bool, stamp reflect.Type) *message {
+func (f *Form) message(put bool, stamp reflect.Type) *message {
 	m, list := &message{method: f.get, stamp: -1}, f.getOps
 	fields := []reflect.StructField{field(f.key, text)}
 	if put {
