@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"kvlab/extra/door"
+	"kvlab/extra/labserver"
 	"kvlab/extra/variants/codecs"
 	"kvlab/extra/variants/engines"
 	"kvlab/extra/variants/models"
@@ -35,6 +36,7 @@ func main() {
 	)
 	program := server.Program(stores,
 		door.Row,
+		labserver.Row,
 	)
 	os.Exit(program.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -25,13 +25,16 @@ import (
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
+	"kvlab/metrics"
 )
 
 // Row is the gateway of kvsserver.
 var Row = server.Gateway{
 	Protocol: "RESP", Flag: "resp",
 	Usage: "`host:port` on which the store is a Redis server too, for redis-cli, redis-benchmark and others; under a launcher the password is the run's token, reads are counted apart, and a write makes the run INVALID",
-	Open:  func(s *service.Service, o server.GatewayOptions) func(net.Conn) error { return New(s, o).Serve },
+	Open: func(s *service.Service, o server.GatewayOptions) (func(net.Conn) error, func(*metrics.Summary)) {
+		return New(s, o).Serve, nil
+	},
 }
 
 // Peer is the name of all clients of gateways in the service's counts.

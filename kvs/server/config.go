@@ -24,7 +24,7 @@ import (
 type config struct {
 	wire.Options                 // -node, -codec, -socket-buffer; Limits: -max-frame, -max-batch, -request-timeout, -idle-timeout
 	Listen         string        // -listen, or -port on loopback: host:port
-	Gateways       []string      // host:port of each of the program's gateways, or "" for none
+	Gateways       []string      // host:port of each of the program's gateways, or its form; "" for none
 	Server         int           // -server: which server this is, from 0; of Servers
 	Servers        int           // -servers: how many there are; 0 if unknown
 	Engine         string        // -engine
@@ -82,7 +82,7 @@ func parse(args []string, foreign []driver.Row, gateways []Gateway) (config, *no
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
 	flags.BoolVar(&c.Repeat, "repeat", false, "answer all calls of one size with the bytes of the first reply, for clients with -repeat: the ceiling of the network; never VALID")
 	flags.Main("engine")
-	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.findEngine(flags) }, func() error { return c.validate() }, func() error { return c.checkGateways(gateways) })
+	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.findEngine(flags) }, func() error { return c.validate() }, func() error { return c.checkGateways(flags, gateways) })
 	return c, flags, err
 }
 

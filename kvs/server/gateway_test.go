@@ -15,7 +15,7 @@ import (
 
 // beside has a gateway of which a client sends the password and a key, each on a line. It
 // gets the key's value.
-var beside = []Gateway{{Protocol: "line", Flag: "beside", Usage: "`host:port` of a line's gateway", Open: func(s *service.Service, o GatewayOptions) func(net.Conn) error {
+var beside = []Gateway{{Protocol: "line", Flag: "beside", Usage: "`host:port` of a line's gateway", Open: func(s *service.Service, o GatewayOptions) (func(net.Conn) error, func(*metrics.Summary)) {
 	return func(conn net.Conn) error {
 		defer conn.Close()
 		if !o.ThirdParty {
@@ -38,7 +38,7 @@ var beside = []Gateway{{Protocol: "line", Flag: "beside", Usage: "`host:port` of
 		}
 		_, err := fmt.Fprintf(conn, "%d of %s: %v", reply.Len(), o.Engine, o.Check([]kvs.Kind{kvs.Scan}))
 		return err
-	}
+	}, nil
 }}}
 
 // Under a launcher the clients of a gateway are a third party's: they need the token, and are

@@ -49,6 +49,9 @@ func (s *server) summarize() error {
 		summary.Strangers = &counts
 		s.node.Logf("applied %d operations of third-party clients at the gateway: %s", counts.Ops(), counts.KindText())
 	}
+	for _, add := range s.summarizers {
+		add(&summary)
+	}
 	if connections, calls := s.service.Retries(); connections > 0 {
 		summary.Retries = &metrics.Retries{Remembered: calls}
 		s.node.Logf("clients reconnected %d times; %d repeated calls were answered from the reply cache", connections, calls)

@@ -45,9 +45,10 @@ type server struct {
 	failed   chan error       // why the engine can store nothing more
 	abandon  chan struct{}    // closed when failed is known
 
-	thirdParty bool          // a gateway's clients are not the run's
-	peer       sync.Once     // the first connection
-	met        chan struct{} // closed after it
+	thirdParty  bool // a gateway's clients are not the run's
+	summarizers []func(*metrics.Summary)
+	peer        sync.Once     // the first connection
+	met         chan struct{} // closed after it
 
 	inWindow       bool
 	before, window *service.Sample // of the operations before and in the window; nil until complete
@@ -93,11 +94,13 @@ func (config config) run(ctx context.Context, n *node.Node, token string, gatewa
 		if address == "" {
 			continue
 		}
-		l, err := s.listenGateway(gateways[i], address, row)
+		other, err := s.openGateway(gateways[i], address, row, l)
 		if err != nil {
 			return err
 		}
-		listeners = append(listeners, l)
+		if other != nil {
+			listeners = append(listeners, other)
+		}
 	}
 	host, err := n.ReportConfig(config.capabilities(row))
 	if err != nil {

@@ -1,7 +1,7 @@
 package stats
 
 // Slots are counts by time. A slot begins at a multiple of its width since 1970. Its width is
-// 2^26 ns, doubled until there are at most 128 slots.
+// 2^20 ns, doubled until there are at most 128 slots.
 type Slots struct {
 	WidthNs int64    `json:"width_ns"`
 	First   int64    `json:"first"` // the number of the first slot: its beginning, divided by WidthNs
@@ -14,7 +14,7 @@ const mostSlots = 128
 // Add adds n at a time in nanoseconds since 1970.
 func (s *Slots) Add(at int64, n uint64) {
 	if s.Counts == nil {
-		s.WidthNs = max(s.WidthNs, 1<<26)
+		s.WidthNs = max(s.WidthNs, 1<<20)
 		s.First = at / s.WidthNs
 	}
 	for {

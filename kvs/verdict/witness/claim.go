@@ -57,15 +57,15 @@ func (j *judged) above() bool {
 
 func checkCounted(j *judged) finding {
 	_, most := j.bounds()
-	switch {
+	switch answered := j.ops() - j.unansweredOps; {
 	case !j.claimed:
 		return inapplicable("the client claims nothing")
 	case j.above() && j.unanswered > 0:
 		return failed("", "it %s: it counts operations before they are done, and left %s unanswered", j.says(), format.Plural(j.unanswered, "call"))
-	case j.claim.Ops > j.ops()-j.unansweredOps:
-		return failed("", "it counts %d operations; %d were executed and answered: it counts operations before they are done", j.claim.Ops, j.ops()-j.unansweredOps)
 	case j.above():
-		return inapplicable("client-dropped names it")
+		return failed("", "it %s: it counts operations before they are done, and never sends them all", j.says())
+	case j.claim.Ops > answered:
+		return failed("", "it counts %d operations; %d were executed and answered: it counts operations before they are done", j.claim.Ops, answered)
 	}
 	return passed("claims %s ops/s, at most %s", format.Count(j.claim.OpsPerS), format.Count(most))
 }

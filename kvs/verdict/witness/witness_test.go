@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 				a.HotGets[key], a.HotPuts[key] = a.HotGets[key]*9/10, a.HotPuts[key]*9/10
 			}
 		}},
-		{"client-dropped", "claims 6M ops/s; 2M were executed, and all calls were answered", func(c *metrics.Claimed, _, _ *metrics.Witness, _ *Asked) { c.OpsPerS = 6e6 }},
+		{"client-dropped", "claims 6M ops/s; 2M were executed, and all calls were answered: what it counts beyond", func(c *metrics.Claimed, _, _ *metrics.Witness, _ *Asked) { c.OpsPerS = 6e6 }},
 		{"client-counted", "claims 6M ops/s; 2M were executed: it counts operations before they are done", func(c *metrics.Claimed, a, _ *metrics.Witness, _ *Asked) {
 			c.OpsPerS, a.Unanswered, a.UnansweredOps, a.Left = 6e6, 7, 448, 3
 		}},
