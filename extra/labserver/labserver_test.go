@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -157,6 +158,10 @@ func TestHonestClients(t *testing.T) {
 	}
 }
 
+// tries is how often a faulty client runs until it is named: in a fifth of a second, a machine that
+// does other work may do too little of its work, or all of it in a moment.
+const tries = 5
+
 // Every fault is named by its own check.
 func TestFaultyClients(t *testing.T) {
 	for _, c := range []struct {
@@ -184,12 +189,18 @@ func TestFaultyClients(t *testing.T) {
 		t.Run(fmt.Sprintf("%s of %s", c.client.Fault, c.client.Form), func(t *testing.T) {
 			for seed := range seeds(1, 10) {
 				c.client.Seed = seed + 1
-				found, claim := trial(t, c.servers, c.client)
-				texts, ids := accused(found)
-				if !strings.Contains(strings.Join(ids, " "), c.want) {
-					t.Errorf("seed %d: %s; %q, want %s", c.client.Seed, claim, texts, c.want)
+				var all []string
+				for range tries { // each has other times
+					found, claim := trial(t, c.servers, c.client)
+					texts, ids := accused(found)
+					if all = append(all, claim+"\n"+strings.Join(texts, "\n")); slices.Contains(ids, c.want) {
+						all = nil
+						break
+					}
 				}
-				t.Logf("%s\n%s", claim, strings.Join(texts, "\n"))
+				if len(all) > 0 {
+					t.Errorf("seed %d: want %s:\n%s", c.client.Seed, c.want, strings.Join(all, "\n"))
+				}
 			}
 		})
 	}

@@ -31,6 +31,7 @@ var elsewhere = []struct{ words, by string }{
 	{"bin/kvsplot pack", "TestArtifact"},
 	{"rerun", "TestArtifact"},
 	{"bin/kvsserver -resp", "TestTools of extra/door"},
+	{"bin/kvsserver -lab", "TestProgram of extra/labserver"},
 	{"redis-", "TestTools of extra/door"},
 	{"--contain memory", "TestScripts of cmd/kvscluster"},
 	{"--target redis", "TestScripts of cmd/kvscluster"},
