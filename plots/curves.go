@@ -18,8 +18,8 @@ import (
 
 // LoadCurves reads folders of --curve or --slo, and draws their curves in one figure, each
 // named by a letter and by the settings in which they differ. Curves of different work are
-// an error that names the difference.
-func LoadCurves(dirs ...string) (d Drawing, err error) {
+// an error that names the difference, unless overlay asks for them.
+func LoadCurves(overlay bool, dirs ...string) (d Drawing, err error) {
 	if len(dirs) < 2 {
 		return d, errors.New("want kvsplot curves A B [more], for example kvsplot curves logs/a logs/b, with folders of --curve or --slo")
 	}
@@ -42,14 +42,22 @@ func LoadCurves(dirs ...string) (d Drawing, err error) {
 		curves, works, settings = append(curves, chart.CurvesOf(s)...), append(works, work), append(settings, rest)
 		f.Subtitle = folder.DescribeWork(work)
 	}
-	if differ := folder.Differences(works); len(differ) > 0 {
+	differ := folder.Differences(works)
+	if len(differ) > 0 && !overlay {
 		var each []string
 		for i, dir := range dirs {
 			each = append(each, dir+" has "+valuesOf(works[i], differ))
 		}
-		return d, fmt.Errorf("the curves are of different work: %s", strings.Join(each, "; "))
+		return d, fmt.Errorf("the curves are of different work: %s (--overlay draws them all the same)", strings.Join(each, "; "))
 	}
-	differ, tables := folder.Differences(settings), []string(nil)
+	if len(differ) > 0 {
+		f.Subtitle = "different work: " + strings.Join(differ, ", ")
+		for i := range settings {
+			maps.Copy(settings[i], works[i])
+		}
+	}
+	differ = folder.Differences(settings)
+	var tables []string
 	for i := range curves {
 		curves[i].Name = fmt.Sprintf("%c %s", 'A'+i, cmp.Or(format.Label(valuesOf(settings[i], differ), 60), dirs[i]))
 		tables = append(tables, fmt.Sprintf("%s, %s\n%s\n", curves[i].Name, dirs[i], curves[i].Curve))

@@ -17,7 +17,7 @@ func TestLoadCurves(t *testing.T) {
 	}
 	a := foldertest.MakeCurve(t, root, "a", 1e6, "", flags("syncmap", "1000"))
 	b := foldertest.MakeCurve(t, root, "b", 2e6, "p99=20us", flags("slab", "1000"))
-	d, err := LoadCurves(a, b)
+	d, err := LoadCurves(false, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestLoadCurves(t *testing.T) {
 		{[]string{a, sweep}, sweep + " has no curve"},
 		{[]string{a, root}, "is not a sweep's folder"},
 	} {
-		if _, err := LoadCurves(test.dirs...); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := LoadCurves(false, test.dirs...); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want %q", test.dirs, err, test.want)
 		}
 	}

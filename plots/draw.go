@@ -47,7 +47,9 @@ type Drawing struct {
 	Notes   []string // what an aborted run did not write, and the runs that were left out
 	figures []figure.Figure
 	files   []report.File
-	failed  error // of files that could not be made, or lack something
+	failed  error                                     // of files that could not be made, or lack something
+	paper   func() ([]figure.Figure, []string, error) // further figures and notes of a paper
+	format  string                                    // of the figures' files; "" for PNG and PDF
 }
 
 // Load reads a run's or a sweep's folder. It takes several run folders for the trials
@@ -68,6 +70,7 @@ func (p Pages) Load(dirs ...string) (d Drawing, err error) {
 			return d, nil
 		}
 		d.figures, d.Summary = chart.ScalingFigures(s), report.SweepSummary(s)
+		d.paper = func() ([]figure.Figure, []string, error) { return paperOfSweep(s) }
 		page, err := report.SweepReport(s)
 		d.files = []report.File{{Name: "report.html", Text: page}}
 		return d, err
@@ -79,6 +82,7 @@ func (p Pages) Load(dirs ...string) (d Drawing, err error) {
 	for _, missing := range r.Missing {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s is incomplete: missing %s", dir, missing))
 	}
+	d.paper = func() ([]figure.Figure, []string, error) { return paperOfRun(r) }
 	d.figures, d.Summary = chart.Figures(r), fmt.Sprintf("%sverdict %s\n", report.RunSummary(r.Run), r.Verdict)
 	page, err := report.Report(r)
 	d.files = []report.File{{Name: "report.html", Text: page}}
@@ -111,36 +115,41 @@ func loadMany(dirs []string) (d Drawing, err error) {
 		return d, errors.New("none of the runs is valid: there is nothing to draw")
 	}
 	d.figures = chart.ScalingFigures(sweep)
+	d.paper = func() ([]figure.Figure, []string, error) {
+		figures, _, err := paperOfSweep(sweep)
+		return figures, nil, err
+	}
 	return d, nil
 }
 
-// Write writes the figures in all formats, and the pages and tables, into the folder out.
-// It returns the names of the files.
+// Write writes the figures, and the pages and tables, into the folder out. It returns the
+// names of the files. If a figure cannot be drawn, it writes none.
 func (d Drawing) Write(out string) (files []string, err error) {
+	all := d.files
+	for _, f := range slices.Backward(d.figures) {
+		for _, to := range []struct {
+			name   string
+			render func() ([]byte, error)
+		}{{"svg", f.SVG}, {"pdf", f.PDF}, {"png", f.PNG}} {
+			if to.name != d.format && (d.format != "" || to.name == "svg") {
+				continue
+			}
+			content, err := to.render()
+			if err != nil {
+				return nil, err
+			}
+			all = slices.Insert(slices.Clone(all), 0, report.File{Name: f.Name + "." + to.name, Text: content})
+		}
+	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for figures: %w", err)
 	}
-	save := func(name string, render func() ([]byte, error)) error {
-		content, err := render()
-		if err != nil {
-			return err
-		}
-		name = filepath.Join(out, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, content, 0o644)); err != nil {
-			return fmt.Errorf("write a figure: %w", err)
+	for _, f := range all {
+		name := filepath.Join(out, f.Name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, f.Text, 0o644)); err != nil {
+			return files, fmt.Errorf("write a figure: %w", err)
 		}
 		files = append(files, name)
-		return nil
-	}
-	for _, f := range d.figures {
-		if err := errors.Join(save(f.Name+".png", f.PNG), save(f.Name+".pdf", f.PDF)); err != nil {
-			return files, err
-		}
-	}
-	for _, f := range d.files {
-		if err := save(f.Name, func() ([]byte, error) { return f.Text, nil }); err != nil {
-			return files, err
-		}
 	}
 	return files, d.failed
 }

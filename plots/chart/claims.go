@@ -46,7 +46,7 @@ func claimFigure(r metrics.ClaimResult) figure.Figure {
 	}
 	x := figure.NewAxis(names, func(string) float64 { return math.Inf(1) }, false)
 	p.Y.Min, p.Y.Max = claimRange(r)
-	bars := &plotter.YErrorBars{LineStyle: mean, CapWidth: 14}
+	var intervals []figure.Interval
 	var means plotter.XYs
 	var labels []figure.Label
 	for i, v := range r.Values {
@@ -56,11 +56,10 @@ func claimFigure(r metrics.ClaimResult) figure.Figure {
 			p.Line(allowed, plotter.XYs{{X: at.X, Y: max(low, p.Y.Min)}, {X: at.X, Y: min(high, p.Y.Max)}})
 		}
 		if v.High > 0 {
-			bars.XYs = append(bars.XYs, at)
-			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{v.Value - v.Low, v.High - v.Value})
+			intervals = append(intervals, figure.Interval{XY: at, Low: v.Low, High: v.High})
 		}
 	}
-	p.Add(bars)
+	p.Intervals(mean, intervals)
 	p.Glyphs(figure.Box(mean), means)
 	p.Labels(figure.Cool[0], labels)
 	p.Tooltip("", means, func(i int) string { return valueText(r.Values[i]) + " " + r.Claim.Measure })
@@ -69,8 +68,8 @@ func claimFigure(r metrics.ClaimResult) figure.Figure {
 	p.Y.Min, p.Y.Max = low, high
 	p.Y.Tick.Marker = figure.Ticks(format.Count)
 	return figure.Figure{Name: ClaimName(r), Title: fmt.Sprintf("%s: %s", r.Outcome, r.Claim.Text), Subtitle: r.Reason, Panels: []*figure.Panel{p}, Legend: []figure.Group{{Entries: []figure.Entry{
-		{Name: "mean of the valid trials, with its 95 % interval", Line: mean, Glyph: figure.Box(mean)},
-		{Name: "allowed by the claim: " + r.Claim.Condition(), Line: figure.Stroke(figure.Busy, 9)},
+		{Name: "mean of the valid trials, with its 95 % interval", Brief: "mean, 95 % interval", Line: mean, Glyph: figure.Box(mean)},
+		{Name: "allowed by the claim: " + r.Claim.Condition(), Brief: "claimed", Line: figure.Stroke(figure.Busy, 9)},
 	}}}}
 }
 

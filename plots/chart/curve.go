@@ -11,6 +11,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
+	"kvlab/metrics/stats"
 	"kvlab/plots/figure"
 	"kvlab/plots/folder"
 )
@@ -50,6 +51,20 @@ func (c Curve) dots(quantile string) (all plotter.XYs) {
 	for _, p := range c.Points {
 		for i, us := range p.Latencies(quantile) {
 			all = appendLatency(all, p.Valid[i].OpsPerS, us)
+		}
+	}
+	return all
+}
+
+// intervals returns the 95 % intervals of a quantile's medians, of points with trials enough.
+func (c Curve) intervals(quantile string) (all []figure.Interval) {
+	for _, p := range c.Points {
+		us := p.Latencies(quantile)
+		if slices.ContainsFunc(us, func(us float64) bool { return math.IsNaN(us) || math.IsInf(us, 1) }) {
+			continue
+		}
+		if e, ok := stats.MedianInterval(us, 0.95); ok {
+			all = append(all, figure.Interval{XY: plotter.XY{X: p.Achieved, Y: max(1, e.Median) / 1000}, Low: max(1, e.Low) / 1000, High: max(1, e.High) / 1000})
 		}
 	}
 	return all
@@ -95,13 +110,15 @@ func CurveFigure(f figure.Figure, curves []Curve) figure.Figure {
 			drawn = append(drawn, medians...)
 			p.Line(style, medians)
 			p.Glyphs(figure.Box(style), medians)
-			if len(curves) == 1 {
-				dots := c.dots(quantile)
-				drawn = append(drawn, dots...)
-				p.Glyphs(figure.Dot(style), dots)
+			dots, intervals := c.dots(quantile), c.intervals(quantile)
+			drawn = append(drawn, dots...)
+			for _, i := range intervals {
+				drawn = append(drawn, plotter.XY{X: i.X, Y: i.Low}, plotter.XY{X: i.X, Y: i.High})
 			}
+			p.Glyphs(figure.Dot(style), dots)
+			p.Intervals(style, intervals)
 			if len(medians) > 0 {
-				names.Entries = append(names.Entries, figure.Entry{Name: strings.Trim(quantile+", "+c.Name, ", "), Line: style, Glyph: figure.Box(style)})
+				names.Entries = append(names.Entries, figure.Entry{Name: strings.Trim(quantile+", "+c.Name, ", "), System: c.Name, Line: style, Glyph: figure.Box(style)})
 			}
 		}
 		medians := c.medians("p50")
@@ -120,6 +137,7 @@ func CurveFigure(f figure.Figure, curves []Curve) figure.Figure {
 		}
 		marks.Entries = append(marks.Entries, c.mark(p, style)...)
 	}
+	marks.Screen = len(curves) > 1
 	f.Legend = []figure.Group{names, marks}
 	return f
 }
@@ -150,32 +168,37 @@ func scale(p *figure.Panel, drawn plotter.XYs, curves []Curve) {
 func (c Curve) limit() float64 { return c.Objective.Limit.Seconds() * 1000 }
 
 // mark draws the knee, the objective's limit, and the rate up to which the objective holds
-// with the ends of its interval. It returns their entries in the legend.
+// with the ends of its interval. It returns their entries in the legend. Those of several curves
+// are on a screen alone.
 func (c Curve) mark(p *figure.Panel, style draw.LineStyle) (entries []figure.Entry) {
+	line := p.Line
+	if c.Name != "" {
+		line = p.ScreenLine
+	}
 	upright := func(style draw.LineStyle, x float64) {
 		if x > 0 && x >= p.X.Min && x <= p.X.Max {
-			p.Line(style, plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
+			line(style, plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
 		}
 	}
-	add := func(line string, style draw.LineStyle) {
+	add := func(line, brief string, style draw.LineStyle) {
 		if line != "" {
-			entries = append(entries, figure.Entry{Name: strings.TrimPrefix(c.Name+": "+line, ": "), Line: style})
+			entries = append(entries, figure.Entry{Name: strings.TrimPrefix(c.Name+": "+line, ": "), Brief: strings.TrimPrefix(c.Name+": "+brief, ": "), System: c.Name, Line: style})
 		}
 	}
-	add(c.PeakLine(), draw.LineStyle{})
+	add(c.PeakLine(), "", draw.LineStyle{})
 	if knee := c.Knee(); knee >= 0 {
 		upright(style, c.Points[knee].Achieved)
-		add(c.KneeLine(), style)
+		add(c.KneeLine(), "knee", style)
 	} else {
-		add(c.KneeLine(), draw.LineStyle{})
+		add(c.KneeLine(), "", draw.LineStyle{})
 	}
 	if c.Objective != (curve.Objective{}) {
 		rate := c.Rate()
 		upright(limitLine, rate.OpsPerS)
 		upright(limitBounds, rate.Low)
 		upright(limitBounds, rate.High)
-		p.Line(limitLine, plotter.XYs{{X: p.X.Min, Y: c.limit()}, {X: p.X.Max, Y: c.limit()}})
-		add(c.ObjectiveLine(), limitLine)
+		line(limitLine, plotter.XYs{{X: p.X.Min, Y: c.limit()}, {X: p.X.Max, Y: c.limit()}})
+		add(c.ObjectiveLine(), c.Objective.String(), limitLine)
 	}
 	return entries
 }

@@ -84,7 +84,7 @@ func LatencyFigure(r *folder.Run) figure.Figure {
 		p.Line(kind.line, curve)
 		kind.mark(p, curve, ticks)
 		p.Tooltip(kind.name, curve, func(i int) string { return format.Milliseconds(curve[i].Y*1000) + " ms" })
-		group.Entries = append(group.Entries, figure.Entry{Name: kind.describe(d), Line: kind.line})
+		group.Entries = append(group.Entries, figure.Entry{Name: kind.describe(d), Brief: kind.brief, Line: kind.line, Glyph: figure.Sparse(kind.line)})
 	}
 	if len(group.Entries) == 0 {
 		low, high = 1, 10
@@ -105,6 +105,7 @@ func percentile(nines float64) string {
 // latencyKind is one of the two latencies and its look.
 type latencyKind struct {
 	name, words string
+	brief       string
 	of          func(*latency.Set) *latency.Distribution
 	line        draw.LineStyle
 	above       bool // its numbers are written above its curve
@@ -113,9 +114,9 @@ type latencyKind struct {
 // latencyKinds are the two latencies in the order of the legend and of drawing.
 // The first line is the wider one and shows where the second covers it.
 var latencyKinds = []latencyKind{
-	{"op", "from the moment it was due to its reply",
+	{"op", "from the moment it was due to its reply", "operation, from due",
 		func(l *latency.Set) *latency.Distribution { return l.Op }, figure.Stroke(figure.Warm[0], 4.2), true},
-	{"call", "from its send to its reply",
+	{"call", "from its send to its reply", "call, from its send",
 		func(l *latency.Set) *latency.Distribution { return l.Call }, figure.Stroke(figure.Cool[0], 1.8), false},
 }
 
@@ -150,6 +151,6 @@ func (k latencyKind) mark(p *figure.Panel, curve plotter.XYs, ticks plot.Constan
 		dots = append(dots, at)
 		labels = append(labels, figure.Label{At: at, Words: format.Milliseconds(at.Y*1000) + " ms", Left: k.above, Above: k.above})
 	}
-	p.Glyphs(draw.GlyphStyle{Color: k.line.Color, Radius: 3.5, Shape: draw.CircleGlyph{}}, dots)
+	p.Glyphs(figure.Circle(k.line), dots)
 	p.Labels(k.line.Color, labels)
 }

@@ -61,11 +61,21 @@ func seriesOf(r *folder.Run, of folder.Quantity) []folder.Series {
 	if of == folder.OpsPerS && len(all) > 1 {
 		all = append(all, folder.Series{Node: "all clients", Role: total, Points: r.TotalThroughput()})
 	}
-	start, end := r.WorkSpan()
+	start, end := shownSpan(r)
 	for i := range all {
 		all[i].Points = slices.DeleteFunc(all[i].Points, func(point plotter.XY) bool { return point.X < start || point.X > end })
 	}
 	return all
+}
+
+// shownSpan returns the time in which work was done, without most of a long load: the window
+// has at least two thirds of what lies before its end.
+func shownSpan(r *folder.Run) (start, end float64) {
+	start, end = r.WorkSpan()
+	if window, ok := r.Phases()[metrics.Window]; ok {
+		start = max(start, window[0]-(window[1]-window[0])/2)
+	}
+	return start, end
 }
 
 // overTime returns a figure with a panel for each quantity, one below the other.
@@ -74,12 +84,12 @@ func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figu
 	_, f.Legend = legendOf(seriesOf(r, panels[0].of))
 	if len(r.OtherWork(bottleneck.MuchOther)) > 0 {
 		f.Legend = append(f.Legend, figure.Group{Name: "shaded", Entries: []figure.Entry{
-			{Name: fmt.Sprintf("other work, %g %% of a machine or more", bottleneck.MuchOther), Line: figure.Stroke(figure.Busy, 8)},
+			{Name: fmt.Sprintf("other work, %g %% of a machine or more", bottleneck.MuchOther), Brief: "other work", Line: figure.Stroke(figure.Busy, 8)},
 		}})
 	}
 	if k := r.Restart; k != nil {
 		f.Legend = append(f.Legend, figure.Group{Name: "outage", Entries: []figure.Entry{
-			{Name: fmt.Sprintf("%s killed, and its first reply", format.Label(k.Server, 24)), Line: outageLine},
+			{Name: fmt.Sprintf("%s killed, and its first reply", format.Label(k.Server, 24)), Brief: "kill, first reply", Line: outageLine},
 		}})
 	}
 	for i, q := range panels {
@@ -87,6 +97,7 @@ func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figu
 		if i+1 < len(panels) {
 			p.X.Label.Text = ""
 		}
+		p.Below = i > 0
 		f.Panels = append(f.Panels, p)
 	}
 	return f
@@ -117,7 +128,7 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	if p.Reach > 1 {
 		p.X.Label.Text += fmt.Sprintf(", means of about %g s", p.Reach)
 	}
-	p.X.Min, p.X.Max = r.WorkSpan()
+	p.X.Min, p.X.Max = shownSpan(r)
 	p.X.Tick.Marker, p.Y.Tick.Marker = figure.Ticks(format.Shortest), figure.Ticks(format.Count)
 	p.Place = func(x float64) string { return format.Tenths(x) + " s" }
 	p.Shade(r.OtherWork(bottleneck.MuchOther))
@@ -126,6 +137,7 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	for i, style := range styles {
 		points := series[i].Points
 		p.Line(style, points)
+		p.Glyphs(figure.Sparse(style), few(points, i, len(styles)))
 		p.Tooltip(format.Label(series[i].Node, 40), points, func(i int) string { return q.text(points[i].Y) })
 	}
 	var spans []figure.Span
@@ -149,6 +161,19 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	return p
 }
 
+// few returns some points of the i-th of n lines, others than those of the lines beside it.
+func few(points plotter.XYs, i, n int) (some plotter.XYs) {
+	marks := 6
+	if n > 8 {
+		marks = 2
+	}
+	step := max(1, len(points)/marks)
+	for at := step * i / max(1, n); at < len(points); at += step {
+		some = append(some, points[at])
+	}
+	return some
+}
+
 // outageLine marks the moments at which a server was killed and replied again.
 var outageLine = figure.Stroke(figure.Ink, 1.4, 2, 2)
 
@@ -168,6 +193,7 @@ func highest(all []folder.Series) float64 {
 // are warm.
 func legendOf(all []folder.Series) (styles []draw.LineStyle, legend []figure.Group) {
 	styles = make([]draw.LineStyle, len(all))
+	both := slices.ContainsFunc(all, func(s folder.Series) bool { return s.Role == metrics.Server })
 	for _, group := range []struct {
 		name string
 		role metrics.Role
@@ -182,7 +208,11 @@ func legendOf(all []folder.Series) (styles []draw.LineStyle, legend []figure.Gro
 		for i, s := range all {
 			if s.Role == group.role {
 				styles[i] = group.line(len(entries), n)
-				entries = append(entries, figure.Entry{Name: format.Label(s.Node, 24), Line: styles[i]})
+				entry := figure.Entry{Name: format.Label(s.Node, 24), Line: styles[i], Glyph: figure.Sparse(styles[i])}
+				if both {
+					entry.Brief = string(s.Role) + " " + entry.Name
+				}
+				entries = append(entries, entry)
 			}
 		}
 		legend = append(legend, figure.Group{Name: group.name, Entries: entries})

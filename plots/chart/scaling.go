@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,8 +102,9 @@ func scalingFigure(s *folder.Sweep, along int) figure.Figure {
 		line.draw(p, x, figure.Mixed(i, len(lines)), len(lines) > 1)
 	}
 	if len(lines) == 1 {
-		lines[0].labelMedians(p)
+		lines[0].labelMedians(p, x.Words)
 	}
+	p.Magnitudes = !x.Grows && magnitudes(lines)
 	markFailures(p, lines)
 	x.Apply(p, format.Label(knob.Name, 40), format.Label) // now, as what was added has widened the axes
 	p.Y.Min, p.Y.Max = 0, top(lines)
@@ -145,8 +147,7 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 		return own
 	}
 	var all, medians, limit plotter.XYs
-	bars := &plotter.YErrorBars{LineStyle: style, CapWidth: 14}
-	bars.LineStyle.Dashes = nil
+	var intervals []figure.Interval
 	for _, point := range l.Points {
 		median := plotter.XY{X: point.Place, Y: point.Estimate.Median}
 		all = append(all, median)
@@ -157,8 +158,7 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 			medians = append(medians, median)
 		}
 		if point.Estimate.Coverage > 0 {
-			bars.XYs = append(bars.XYs, median)
-			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{median.Y - point.Estimate.Low, point.Estimate.High - median.Y})
+			intervals = append(intervals, figure.Interval{XY: median, Low: point.Estimate.Low, High: point.Estimate.High})
 		}
 	}
 	if i := slices.IndexFunc(l.Points, func(p PointOnLine) bool { return p.Ideal > 0 }); i >= 0 {
@@ -173,17 +173,32 @@ func (l Line) draw(p *figure.Panel, x figure.Axis, style draw.LineStyle, several
 	if len(medians) == 0 {
 		return
 	}
-	if !x.Words { // there is nothing between words
+	switch {
+	case !x.Words: // there is nothing between words
 		p.Line(style, medians)
+	case !several:
+		p.Bars(style, medians)
 	}
 	p.Glyphs(figure.Dot(style), l.dots())
-	p.Add(bars)
+	p.Intervals(style, intervals)
 	p.Glyphs(figure.Box(style), medians)
 }
 
+// magnitudes reports whether medians differ by so much that the lowest could not be read off a
+// linear axis: on 5 cm, a thirtieth is less than the height of a letter.
+func magnitudes(lines []Line) bool {
+	low, high := math.Inf(1), 0.0
+	for _, line := range lines {
+		for _, point := range line.measured() {
+			low, high = min(low, point.Estimate.Median), max(high, point.Estimate.Median)
+		}
+	}
+	return high >= 30*low
+}
+
 // labelMedians writes each median, and its share of the ideal, below the line, or
-// above it where it falls.
-func (l Line) labelMedians(p *figure.Panel) {
+// above it where it falls. On paper, it writes those of bars alone, above all trials.
+func (l Line) labelMedians(p *figure.Panel, bars bool) {
 	var labels []figure.Label
 	for _, point := range l.measured() {
 		at := plotter.XY{X: point.Place, Y: point.Estimate.Median}
@@ -195,6 +210,12 @@ func (l Line) labelMedians(p *figure.Panel) {
 			}
 		}
 		labels = append(labels, figure.Label{At: at, Words: words})
+	}
+	for _, point := range l.measured() {
+		if bars {
+			at := plotter.XY{X: point.Place, Y: max(slices.Max(point.Rates()), point.Estimate.High)}
+			labels = append(labels, figure.Label{At: at, Words: format.Count(point.Estimate.Median), Paper: true})
+		}
 	}
 	p.Labels(figure.Cool[0], labels)
 }
@@ -217,7 +238,7 @@ func markFailures(p *figure.Panel, lines []Line) {
 			labels = append(labels, figure.Label{At: at, Words: fmt.Sprintf("%d failed", n), Above: true})
 		}
 	}
-	p.Glyphs(draw.GlyphStyle{Color: figure.Alarm, Radius: 4.5, Shape: draw.CrossGlyph{}}, crosses)
+	p.Glyphs(figure.Failure(), crosses)
 	p.Labels(figure.Alarm, labels)
 }
 
@@ -226,7 +247,7 @@ func scalingLegend(lines []Line, knob string) []figure.Group {
 	var names, beside, law []figure.Entry
 	for i, line := range lines {
 		style := figure.Mixed(i, len(lines))
-		names = append(names, figure.Entry{Name: cmp.Or(line.Name, "median of the valid trials, each of them a dot"), Line: style, Glyph: figure.Box(style)})
+		names = append(names, figure.Entry{Name: cmp.Or(line.Name, "median of the valid trials, each of them a dot"), Brief: cmp.Or(line.Name, "median"), System: line.Name, Line: style, Glyph: figure.Box(style)})
 	}
 	some := func(has func(PointOnLine) bool) bool {
 		return slices.ContainsFunc(lines, func(l Line) bool { return slices.ContainsFunc(l.Points, has) })
@@ -235,14 +256,14 @@ func scalingLegend(lines []Line, knob string) []figure.Group {
 		names[0].Name += ", with 95 % intervals"
 	}
 	if some(func(p PointOnLine) bool { return p.Ideal > 0 }) {
-		beside = append(beside, figure.Entry{Name: "ideal: in proportion from the smallest", Line: idealStroke})
+		beside = append(beside, figure.Entry{Name: "ideal: in proportion from the smallest", Brief: "ideal", Line: idealStroke})
 	}
 	if some(func(p PointOnLine) bool { return p.Limit > 0 }) {
 		beside = append(beside, figure.Entry{Name: "the links' limit", Line: limitStroke})
 	}
 	switch one := lines[0]; {
 	case slices.ContainsFunc(lines, func(l Line) bool { return l.Law != nil }):
-		entry := figure.Entry{Name: "Universal Scalability Law", Line: lawStroke}
+		entry := figure.Entry{Name: "Universal Scalability Law", Brief: "USL", Line: lawStroke}
 		if len(lines) == 1 {
 			entry.Name += ": " + DescribeLaw(*one.Law, knob)
 		}
@@ -292,12 +313,12 @@ func drawEstimate(p *figure.Panel, point folder.Point) []figure.Entry {
 	estimate, bounded := point.Estimate()
 	level := func(y float64) plotter.XYs { return plotter.XYs{{X: p.X.Min, Y: y}, {X: p.X.Max, Y: y}} }
 	middle := figure.Stroke(figure.Cool[0], 2.4)
-	entries := []figure.Entry{{Name: "median: " + estimate.String(), Line: middle}}
+	entries := []figure.Entry{{Name: "median: " + estimate.String(), Brief: "median", Line: middle}}
 	if bounded {
 		band := figure.Stroke(figure.Cool[0], 1, 4, 3)
 		p.Line(band, level(estimate.Low))
 		p.Line(band, level(estimate.High))
-		entries = append(entries, figure.Entry{Name: "its interval", Line: band})
+		entries = append(entries, figure.Entry{Name: "its interval", Brief: "95 % interval", Line: band})
 	}
 	p.Line(middle, level(estimate.Median))
 	return entries

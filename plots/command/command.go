@@ -62,7 +62,7 @@ func (p Program) Main(args []string, stdout, stderr io.Writer) (status int) {
 // run executes a command, or draws folders.
 func (p Program) run(args []string, stdout, stderr io.Writer) error {
 	c := p.call(args, stdout, stderr)
-	out := outFlag(c)
+	out, look := outFlag(c), lookFlags(c)
 	version := c.Flags.Bool("version", false, "print the version and exit")
 	if err := c.Flags.Parse(args); err == nil && !*version {
 		if i := slices.IndexFunc(p.Commands, func(row Command) bool { return row.Name == c.Flags.Arg(0) }); i >= 0 {
@@ -79,10 +79,10 @@ func (p Program) run(args []string, stdout, stderr io.Writer) error {
 		return nil
 	case len(dirs) == 0:
 		return Wrong("no run folder named: want kvsplot [-out DIR] RUN [RUN ...], for example kvsplot logs/latest")
-	case len(dirs) == 1:
+	case len(dirs) == 1 && !look.isPaper():
 		*out = cmp.Or(*out, dirs[0])
 	}
-	return c.draw(p.Pages.Load, dirs, *out)
+	return c.draw(p.Pages.Load, dirs, *out, look)
 }
 
 // Call is one execution of a command.

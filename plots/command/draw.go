@@ -18,24 +18,27 @@ trials. The sweep need not have ended.
 scaling_FLAG for a flag in which the runs differ, go into the current folder, or into
 DIR. Runs of different commits, work or class are lines of their own. A run that is
 not valid is never a point. Standard error says so.
+For a paper (--width 3.33in): figures alone, without titles, ids and failures, go into
+the current folder, or into DIR; latency_cdf is one of them. docs/paper.md tells more.
 `
 )
 
 // Curves draws the curves of several systems in one figure.
 var Curves = Command{
 	Name:     "curves",
-	Synopsis: []string{"[-out DIR] curves A B [more]"},
+	Synopsis: []string{"[-out DIR] curves [--overlay] A B [more]"},
 	Usage: `curves: draws latency against throughput of several systems in one figure, and prints
 their tables. A and B are folders of --curve or --slo, of the same workload, records and
-value size. Each is named by the settings in which they differ.
+value size; with --overlay, of any. Each is named by the settings in which they differ.
 `,
 	Run: func(c *Call) error {
-		out := outFlag(c)
+		out, look := outFlag(c), lookFlags(c)
+		overlay := c.Flags.Bool("overlay", false, "of curves: draw those of different work in one figure")
 		dirs, err := c.Words()
 		if err != nil {
 			return err
 		}
-		return c.draw(plots.LoadCurves, dirs, *out)
+		return c.draw(func(dirs ...string) (plots.Drawing, error) { return plots.LoadCurves(*overlay, dirs...) }, dirs, *out, look)
 	},
 }
 
@@ -46,9 +49,16 @@ func outFlag(c *Call) *string {
 
 // draw draws what load makes of folders into the folder out, or the current one, and prints
 // the files' names and the summary.
-func (c *Call) draw(load func(dirs ...string) (plots.Drawing, error), dirs []string, out string) error {
+func (c *Call) draw(load func(dirs ...string) (plots.Drawing, error), dirs []string, out string, look *lookOf) error {
+	l, err := look.parsed()
+	if err != nil {
+		return UsageError{err}
+	}
 	c.warn(dirs)
 	d, err := load(dirs...)
+	if err == nil {
+		d, err = d.With(l)
+	}
 	for _, note := range d.Notes {
 		fmt.Fprintf(c.Stderr, "kvsplot: %s\n", note)
 	}

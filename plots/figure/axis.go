@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // Axis is an x axis of values that people chose, such as those of a flag.
@@ -47,9 +48,13 @@ func (a Axis) Place(value string) float64 { return a.Places[slices.Index(a.Value
 // value returns the value at a place.
 func (a Axis) value(place float64) string { return a.Values[slices.Index(a.Places, place)] }
 
-// bounds returns the ends of the axis, with room beside the data, most of it on the
-// right, where the last label is.
-func (a Axis) bounds() (low, high float64) {
+// labelRoom is how much more room is on the right of the data than on its left, where a
+// screen's figure has the last label.
+const labelRoom = 1.6
+
+// bounds returns the ends of the axis, with room beside the data, and right times as much
+// on the right.
+func (a Axis) bounds(right float64) (low, high float64) {
 	const room = 0.08
 	low, high = slices.Min(a.Places), slices.Max(a.Places)
 	switch {
@@ -57,9 +62,9 @@ func (a Axis) bounds() (low, high float64) {
 		return low - 0.5, high + 0.5
 	case a.log:
 		wide := math.Pow(high/low, room)
-		return low / wide, high * math.Pow(wide, 1.6)
+		return low / wide, high * math.Pow(wide, right)
 	case a.Grows:
-		return 0, high * (1 + 1.6*room)
+		return 0, high * (1 + right*room)
 	case low == high:
 		return low - 1, high + 1
 	}
@@ -70,25 +75,82 @@ func (a Axis) bounds() (low, high float64) {
 // tooltips, name stands before the value. label makes a value printable and at most size
 // characters long.
 func (a Axis) Apply(p *Panel, name string, label func(value string, size int) string) {
-	p.X.Min, p.X.Max = a.bounds()
+	p.X.Min, p.X.Max = a.bounds(labelRoom)
 	if a.log {
 		p.X.Scale = plot.LogScale{}
 	}
-	const letters = 130 // along the whole axis
-	var marks plot.ConstantTicks
+	p.axis = &valueTicks{a, p.X.Norm, label, a.Values, 130}
+	p.X.Tick.Marker = p.axis
+	p.Place = func(x float64) string { return name + " " + label(a.value(x), 60) }
+}
+
+// valueTicks are the ticks of an Axis.
+type valueTicks struct {
+	Axis
+	norm    func(float64) float64
+	label   func(value string, size int) string
+	names   []string // of the values
+	letters int      // along the whole axis
+}
+
+// Ticks returns a tick for each value.
+func (v valueTicks) Ticks(_, _ float64) (marks []plot.Tick) {
 	free := 0.0 // where the next label may begin
-	places := slices.Sorted(slices.Values(a.Places))
+	places := slices.Sorted(slices.Values(v.Places))
 	for _, place := range places {
-		text := label(a.value(place), max(6, letters/len(places)))
-		half := float64(len([]rune(text))+2) / letters / 2
+		text := v.label(v.names[slices.Index(v.Places, place)], max(6, v.letters/len(places)))
+		half := float64(len([]rune(text))+2) / float64(v.letters) / 2
 		mark := plot.Tick{Value: place}
-		if at := p.X.Norm(place); at-half >= free || a.Words {
+		if at := v.norm(place); at-half >= free || v.Words {
 			mark.Label, free = text, at+half
 		}
 		marks = append(marks, mark)
 	}
-	p.X.Tick.Marker = marks
-	p.Place = func(x float64) string { return name + " " + label(a.value(x), 60) }
+	return marks
+}
+
+// fitting are the ticks of an axis of a length in units whose labels fit beside each other.
+type fitting struct {
+	axis   *plot.Axis
+	length vg.Length
+	of     plot.Ticker
+	room   func(label string) vg.Length
+}
+
+// Ticks returns fewer of Ticks, and of others fewer labels.
+func (f fitting) Ticks(low, high float64) (marks []plot.Tick) {
+	switch of := f.of.(type) {
+	case *valueTicks:
+		narrow := *of
+		narrow.letters = max(1, int(f.length/7)) // a letter and its room
+		return narrow.Ticks(low, high)
+	case Ticks:
+		for most := 10; most >= 2; most-- {
+			marks = of.most(most, low, high)
+			if free := f.thinned(slices.Clone(marks)); slices.Equal(free, marks) {
+				break
+			}
+		}
+		return marks
+	}
+	return f.thinned(f.of.Ticks(low, high))
+}
+
+// thinned removes the labels that would cover the one before.
+func (f fitting) thinned(marks []plot.Tick) []plot.Tick {
+	free := vg.Length(math.Inf(-1))
+	for i, mark := range marks {
+		at, half := f.length*vg.Length(f.axis.Norm(mark.Value)), f.room(mark.Label)/2
+		if mark.Label == "" {
+			continue
+		}
+		if at-half < free {
+			marks[i].Label = ""
+			continue
+		}
+		free = at + half + 9
+	}
+	return marks
 }
 
 // Ticks are the ticks of a linear axis at multiples of 1, 2 or 5 times a power of ten,
@@ -96,9 +158,11 @@ func (a Axis) Apply(p *Panel, name string, label func(value string, size int) st
 type Ticks func(float64) string
 
 // Ticks returns the ticks within [low, high].
-func (name Ticks) Ticks(low, high float64) (marks []plot.Tick) {
-	const most = 10
-	step := 1 / roundDown(most/(high-low))
+func (name Ticks) Ticks(low, high float64) []plot.Tick { return name.most(10, low, high) }
+
+// most returns about so many ticks at most.
+func (name Ticks) most(most int, low, high float64) (marks []plot.Tick) {
+	step := 1 / roundDown(float64(most)/(high-low))
 	for i := math.Ceil(low / step); i*step <= high; i++ {
 		marks = append(marks, plot.Tick{Value: i * step, Label: name(i*step + 0)}) // not "-0"
 	}

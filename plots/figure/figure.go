@@ -4,6 +4,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -14,13 +15,16 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The size of a figure: 1600 x 900 pixels.
+// The size of a screen's figure: 1600 x 900 pixels.
 const (
 	widthPt  = vg.Length(960)
 	heightPt = vg.Length(540)
 	dpi      = 120
 	marginPt = vg.Length(15)
 )
+
+// The least area of a panel's data, in units: some letters of text, four labels below each other.
+const leastWidth, leastHeight = vg.Length(120), vg.Length(60)
 
 // Figure is one picture.
 type Figure struct {
@@ -30,12 +34,33 @@ type Figure struct {
 	Alarm    string // why the data is not valid; drawn in red
 	Legend   []Group
 	Panels   []*Panel
+	Style    Style
 }
 
-// draw draws text, legend and panels from the top of c to its bottom, and returns
-// the area of each panel's data.
-func (f Figure) draw(c draw.Canvas) []vg.Rectangle {
-	c = draw.Crop(c, marginPt, -marginPt, marginPt, -marginPt)
+// draw draws text, legend and panels from the top of a canvas of the figure's size to its
+// bottom, and returns the area of each panel's data in units. The error says that there is no
+// room for them.
+func (f Figure) draw(canvas vg.Canvas, width, height vg.Length) ([]vg.Rectangle, error) {
+	c := f.head(canvas, width, height)
+	areas := f.drawPanels(c)
+	for _, area := range areas {
+		if size := area.Size(); size.X < leastWidth || size.Y < leastHeight {
+			return nil, fmt.Errorf("%s of %.4g x %.4g points has no room beside its text of %.3g points: want more width or height, or a smaller font",
+				f.Name, width.Points(), height.Points(), (screenFont * f.Style.scale()).Points())
+		}
+	}
+	return areas, nil
+}
+
+// head draws text and legend, and returns the room for the panels.
+func (f Figure) head(canvas vg.Canvas, width, height vg.Length) draw.Canvas {
+	unit, margin := f.Style.scale(), marginPt
+	c := draw.NewCanvas(newSheet(canvas, f), width/unit, height/unit)
+	if f.Style.narrow() {
+		margin = 3
+		f = f.brief()
+	}
+	c = draw.Crop(c, margin, -margin, margin, -margin)
 	for _, part := range []struct {
 		style text.Style
 		words string
@@ -50,26 +75,62 @@ func (f Figure) draw(c draw.Canvas) []vg.Rectangle {
 		c.Max.Y -= group.draw(c)
 	}
 	c.Max.Y -= vg.Points(6)
-	return f.drawPanels(c)
+	return c
+}
+
+// brief returns the figure for a small room: on paper without words but for its axes and its
+// legend, which is one group of short names without notes.
+func (f Figure) brief() Figure {
+	if f.Style.Paper {
+		f.Title, f.Subtitle, f.Alarm = "", "", ""
+	}
+	var one Group
+	for _, group := range f.Legend {
+		for _, e := range group.Entries {
+			if e.Name = cmp.Or(e.Brief, e.Name); !e.isNote() && !(f.Style.Paper && (e.isArea() || group.Screen)) {
+				one.Entries = append(one.Entries, e)
+			}
+		}
+	}
+	if f.Legend = []Group{one}; f.Style.Paper && len(one.Entries) == 1 {
+		f.Legend = nil
+	}
+	return f
 }
 
 // drawPanels draws the panels with the labels of their y axes, and returns the area of
 // each panel's data. gonum would draw the labels too, but takes them for off the middle
-// of a logarithmic axis and leaves a blank band above the panel.
+// of a logarithmic axis and leaves a blank band above the panel. In a small room, the
+// label of the x axis is drawn likewise.
 func (f Figure) drawPanels(c draw.Canvas) []vg.Rectangle {
 	label, left := sans(13, Ink), c.Min.X
 	label.Rotation, label.XAlign = math.Pi/2, text.XCenter
-	c.Min.X += 1.6 * label.Font.Size
-	rows := make([][]*plot.Plot, len(f.Panels))
+	rows, names, lines := make([][]*plot.Plot, len(f.Panels)), make([][]string, len(f.Panels)), 1
 	for i, panel := range f.Panels {
-		rows[i] = []*plot.Plot{panel.Plot}
+		rows[i] = []*plot.Plot{panel.view(f.Style, c)}
+		names[i] = wrap(panel.label, label, c.Size().Y/vg.Length(len(f.Panels))-40, 2)
+		lines = max(lines, len(names[i]))
 	}
+	c.Min.X += (0.3 + 1.3*vg.Length(lines)) * label.Font.Size
+	low, below := sans(13, Ink), []string(nil)
+	if low.XAlign = text.XCenter; f.Style.narrow() {
+		below = wrap(f.Panels[len(f.Panels)-1].X.Label.Text, low, c.Size().X-40, 2)
+	}
+	bottom := c.Min.Y
+	c.Min.Y += 1.3 * low.Font.Size * vg.Length(len(below))
 	areas := make([]vg.Rectangle, len(rows))
 	tiles := draw.Tiles{Cols: 1, Rows: len(rows), PadY: vg.Points(8)}
 	for i, row := range plot.Align(rows, tiles, c) {
 		rows[i][0].Draw(row[0])
 		areas[i] = rows[i][0].DataCanvas(row[0]).Rectangle
-		c.FillText(label, vg.Point{X: left + label.Font.Size, Y: (areas[i].Min.Y + areas[i].Max.Y) / 2}, f.Panels[i].label)
+		for n, name := range names[i] {
+			right := vg.Length(n+lines-len(names[i]))*1.3 + 1
+			c.FillText(label, vg.Point{X: left + right*label.Font.Size, Y: (areas[i].Min.Y + areas[i].Max.Y) / 2}, name)
+		}
+	}
+	for n, line := range below {
+		up := 1.3*vg.Length(len(below)-n) - 1
+		c.FillText(low, vg.Point{X: (areas[0].Min.X + areas[0].Max.X) / 2, Y: bottom + up*low.Font.Size}, line)
 	}
 	return areas
 }
@@ -107,18 +168,28 @@ func wrap(words string, style text.Style, width vg.Length, rows int) []string {
 type Group struct {
 	Name    string // "" for none
 	Entries []Entry
+	Screen  bool // and not on paper
 }
 
 // Entry is one name in a legend and how it is drawn.
 type Entry struct {
-	Name  string
-	Line  draw.LineStyle
-	Glyph draw.GlyphStyle // none if its Shape is nil
+	Name   string
+	Brief  string // where there is little room; "" for Name
+	System string // the part of both names that labels replace; "" if it is none of several systems
+	Line   draw.LineStyle
+	Glyph  draw.GlyphStyle // none if its Shape is nil
 }
+
+// isArea reports whether the entry is of a shaded area.
+func (e Entry) isArea() bool { return e.Line.Color == Busy }
+
+// isNote reports whether the entry is words alone.
+func (e Entry) isNote() bool { return e.Line.Width == 0 && e.Glyph.Shape == nil }
 
 // The measures of a legend, in points.
 const (
 	legendRows  = 3 // of one group; the rest is only counted
+	narrowRows  = 8 // of the only group in a small room
 	legendRowPt = vg.Length(18)
 	legendIcon  = vg.Length(26)
 	legendGap   = vg.Length(6)  // between icon and name
@@ -138,10 +209,13 @@ func (g Group) draw(c draw.Canvas) vg.Length {
 		left += legendHead
 	}
 	at.X = left
-	row := 1
+	row, rows := 1, legendRows
+	if on(c).style.narrow() {
+		rows = narrowRows
+	}
 	for i, e := range g.Entries {
 		icon := legendIcon + legendGap
-		if e.Line.Width == 0 && e.Glyph.Shape == nil {
+		if e.isNote() {
 			icon = 0
 		}
 		rest := ""
@@ -149,12 +223,12 @@ func (g Group) draw(c draw.Canvas) vg.Length {
 			rest = fmt.Sprintf("and %d more", n)
 		}
 		room := c.Max.X
-		if row == legendRows && rest != "" {
+		if row == rows && rest != "" {
 			room -= style.Width(rest) + legendSpace
 		}
-		name := wrap(e.Name, style, c.Max.X-left-icon, 1)
+		name := wrap(e.Name, style, room-left-icon, 1)
 		if at.X > left && at.X+icon+style.Width(e.Name) > room {
-			if row == legendRows {
+			if row == rows {
 				c.FillText(style, at, rest)
 				break
 			}
@@ -174,7 +248,7 @@ func (g Group) draw(c draw.Canvas) vg.Length {
 func (e Entry) draw(c draw.Canvas, at vg.Point) {
 	middle := at.Y + vg.Points(4.5)
 	if e.Line.Width > 0 {
-		c.StrokeLine2(e.Line, at.X, middle, at.X+legendIcon, middle)
+		c.StrokeLine2(on(c).line(e.Line), at.X, middle, at.X+legendIcon, middle)
 	}
 	if e.Glyph.Shape != nil {
 		c.DrawGlyphNoClip(e.Glyph, vg.Point{X: at.X + legendIcon/2, Y: middle})

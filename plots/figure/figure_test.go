@@ -14,7 +14,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -105,7 +104,7 @@ func TestTooltip(t *testing.T) {
 	p.Tooltip("a", a, func(i int) string { return short(a[i].Y) })
 	p.Tooltip("", b, func(i int) string { return short(b[i].Y) })
 	want := map[float64]string{1: "at 1|a: 10|15", 1.5: "at 1.5|a: 20|15", 2: "at 2|a: 20|15", 4: "at 4|a: 40"}
-	places := p.places()
+	places := p.places(1.0 / maxPlaces)
 	if len(places) != len(want) {
 		t.Errorf("places %v, want those of all points on the axis", places)
 	}
@@ -180,8 +179,11 @@ func TestNoBandAboveThePanel(t *testing.T) {
 			scale(p)
 			legend := Group{Entries: []Entry{{Name: "p99", Line: Cool.Line(0, 1)}}}
 			const below = heightPt - marginPt - 3 - legendRowPt - 6 // the lower edge of the legend
-			area := Figure{Legend: []Group{legend}, Panels: []*Panel{p}}.draw(draw.New(vgsvg.New(widthPt, heightPt)))[0]
-			if gap := below - area.Max.Y; gap < 0 || gap > 10 {
+			areas, err := Figure{Legend: []Group{legend}, Panels: []*Panel{p}}.draw(vgsvg.New(widthPt, heightPt), widthPt, heightPt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if gap := below - areas[0].Max.Y; gap < 0 || gap > 10 {
 				t.Errorf("the panel begins %.1f points below the legend, want half of a tick's label", gap)
 			}
 		})

@@ -6,17 +6,25 @@ import (
 	"image/color"
 
 	"golang.org/x/image/font"
+	"golang.org/x/image/font/opentype"
 	"golang.org/x/text/encoding/charmap"
 	plotfont "gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgpdf"
 )
 
-// PDF renders the figure as one page of its size, with its font in it, for a paper.
+// PDF renders the figure as one page of its size, with the letters of its font in it, for a
+// paper.
 func (f Figure) PDF() ([]byte, error) {
-	canvas := pdfCanvas{vgpdf.New(widthPt, heightPt)}
-	f.draw(draw.New(canvas))
+	letters, err := subsetFont()
+	if err != nil {
+		return nil, err
+	}
+	width, height := f.size()
+	canvas := pdfCanvas{vgpdf.New(width, height), letters}
+	if _, err := f.draw(canvas, width, height); err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("render %s.pdf: %w", f.Name, err)
@@ -25,18 +33,15 @@ func (f Figure) PDF() ([]byte, error) {
 }
 
 // pdfCanvas is a PDF canvas for text in UTF-8. That of gonum writes a text's bytes as
-// Windows-1252. It also takes one font for all, so that bold text is regular here, and
-// compresses it again for each size, so that there is one size, which is scaled.
-type pdfCanvas struct{ *vgpdf.Canvas }
-
-// fontPt is the size of the font in the file.
-const fontPt = vg.Length(10)
+// Windows-1252. It also takes one font for all, so that bold text is regular here.
+type pdfCanvas struct {
+	*vgpdf.Canvas
+	letters *opentype.Font
+}
 
 // FillString draws text. A character that Windows-1252 lacks becomes a question mark.
 func (c pdfCanvas) FillString(face plotfont.Face, at vg.Point, text string) {
-	scale := float64(face.Font.Size / fontPt)
-	face.Font.Weight = font.WeightNormal
-	face = plotfont.DefaultCache.Lookup(face.Font, fontPt)
+	face.Font.Weight, face.Face = font.WeightNormal, c.letters
 	var encoded []byte
 	for _, r := range text {
 		b, ok := charmap.Windows1252.EncodeRune(r)
@@ -45,11 +50,7 @@ func (c pdfCanvas) FillString(face plotfont.Face, at vg.Point, text string) {
 		}
 		encoded = append(encoded, b)
 	}
-	c.Push()
-	defer c.Pop()
-	c.Translate(at)
-	c.Scale(scale, scale)
-	c.Canvas.FillString(face, vg.Point{}, string(encoded))
+	c.Canvas.FillString(face, at, string(encoded))
 }
 
 // SetColor sets a colour, which may be see-through. gonum's canvas takes the components

@@ -60,12 +60,27 @@ func Stroke(c color.Color, width float64, dashes ...vg.Length) draw.LineStyle {
 func Dot(style draw.LineStyle) draw.GlyphStyle {
 	pale := color.NRGBAModel.Convert(style.Color).(color.NRGBA)
 	pale.A = 0x70
-	return draw.GlyphStyle{Color: pale, Radius: 3.4, Shape: draw.CircleGlyph{}}
+	return draw.GlyphStyle{Color: pale, Radius: 3.4, Shape: mark{style, draw.CircleGlyph{}}}
 }
 
 // Box returns a box in a line's colour: the middle of many values.
 func Box(style draw.LineStyle) draw.GlyphStyle {
-	return draw.GlyphStyle{Color: style.Color, Radius: 3.6, Shape: draw.BoxGlyph{}}
+	return draw.GlyphStyle{Color: style.Color, Radius: 3.6, Shape: mark{style, draw.BoxGlyph{}}}
+}
+
+// Circle returns a circle in a line's colour: one place of a curve.
+func Circle(style draw.LineStyle) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: style.Color, Radius: 3.5, Shape: mark{style, draw.CircleGlyph{}}}
+}
+
+// Sparse returns the mark of a line of many points, which is on paper alone.
+func Sparse(style draw.LineStyle) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: style.Color, Radius: 3.5, Shape: mark{of: style}}
+}
+
+// Failure returns a cross, on a screen: a result that is none.
+func Failure() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: Alarm, Radius: 4.5, Shape: onScreen{draw.CrossGlyph{}}}
 }
 
 // sans returns text of a size in points.

@@ -12,18 +12,20 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// SVG renders the figure as one SVG document, which looks the same with any fonts
-// and shows values where the mouse points.
+// SVG renders the figure as one SVG document, which looks the same with any fonts. On a screen,
+// it shows values where the mouse points.
 func (f Figure) SVG() ([]byte, error) {
-	canvas := &svgCanvas{Canvas: vgsvg.New(widthPt, heightPt)}
-	page := draw.New(canvas)
-	page.SetColor(color.White) // the other formats are white by themselves
-	page.Fill(page.Rectangle.Path())
-	areas := f.draw(page)
+	width, height := f.size()
+	canvas := &svgCanvas{Canvas: vgsvg.New(width, height)}
+	canvas.SetColor(color.White) // the other formats are white by themselves
+	canvas.Fill(vg.Rectangle{Max: vg.Point{X: width, Y: height}}.Path())
+	areas, err := f.draw(canvas, width, height)
+	if err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("render %s.svg: %w", f.Name, err)
@@ -31,7 +33,9 @@ func (f Figure) SVG() ([]byte, error) {
 	const end = "</svg>"
 	svg := bytes.TrimSuffix(bytes.TrimSpace(canvas.fitTexts(out.Bytes())), []byte(end))
 	for i, p := range f.Panels {
-		svg = p.tooltips(svg, areas[i])
+		if !f.Style.Paper {
+			svg = p.tooltips(svg, areas[i], height, f.Style)
+		}
 	}
 	return append(svg, end+"\n"...), nil
 }
@@ -84,8 +88,13 @@ func (p *Panel) Tooltip(name string, points plotter.XYs, value func(i int) strin
 
 // tooltips appends the panel's tooltips to an SVG document: over each place a
 // transparent rectangle, whose title browsers show.
-func (p *Panel) tooltips(svg []byte, area vg.Rectangle) []byte {
-	places := p.places()
+func (p *Panel) tooltips(svg []byte, area vg.Rectangle, height vg.Length, s Style) []byte {
+	apart := 1.0 / maxPlaces
+	if s.narrow() {
+		apart *= 4
+	}
+	places := p.places(apart)
+	area.Min, area.Max = area.Min.Scale(s.scale()), area.Max.Scale(s.scale())
 	for i, at := range places {
 		left, right := 0.0, 1.0
 		if i > 0 {
@@ -96,15 +105,15 @@ func (p *Panel) tooltips(svg []byte, area vg.Rectangle) []byte {
 		}
 		width := float64(area.Size().X)
 		svg = fmt.Appendf(svg, `<rect x="%.5g" y="%.5g" width="%.5g" height="%.5g" fill-opacity="0"><title>%s</title></rect>`+"\n",
-			float64(area.Min.X)+left*width, float64(heightPt-area.Max.Y), (right-left)*width, float64(area.Size().Y),
+			float64(area.Min.X)+left*width, float64(height-area.Max.Y), (right-left)*width, float64(area.Size().Y),
 			html.EscapeString(strings.Join(p.values(at), "\n")))
 	}
 	return svg
 }
 
 // places returns the places on the x axis that have a tooltip: those of all points on
-// the panel, without those that are too near to the one before.
-func (p *Panel) places() (places []float64) {
+// the panel, without those that are nearer to the one before than a share of the axis.
+func (p *Panel) places(apart float64) (places []float64) {
 	var all []float64
 	for _, c := range p.curves {
 		for _, point := range c.points {
@@ -115,7 +124,7 @@ func (p *Panel) places() (places []float64) {
 	}
 	slices.Sort(all)
 	for _, x := range all {
-		if len(places) == 0 || p.X.Norm(x)-p.X.Norm(places[len(places)-1]) > 1.0/maxPlaces {
+		if len(places) == 0 || p.X.Norm(x)-p.X.Norm(places[len(places)-1]) > apart {
 			places = append(places, x)
 		}
 	}

@@ -21,6 +21,7 @@ func Load(dir string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
+	r.Dir = dir
 	return r, nil
 }
 

@@ -21,6 +21,7 @@ type Run struct {
 	Logs      []Log        // one per node, servers first, in run.json's order
 	Latencies *latency.Set // of the window, added up over clients; empty when there are none
 	Missing   []string     // what an aborted run did not write, for people
+	Dir       string       // the folder
 }
 
 // Log is one node's .jsonl file over time, in at most maxPoints samples of each kind.

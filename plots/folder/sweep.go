@@ -61,7 +61,8 @@ func LoadSweep(dir string) (*Sweep, error) {
 			return nil, fmt.Errorf("%s: trial %d is of point %q, which %s does not have",
 				filepath.Join(dir, metrics.TrialsFile), trial.Number, trial.Point, metrics.SweepFile)
 		}
-		r, folder := &Run{}, filepath.Join(dir, trial.Folder)
+		folder := filepath.Join(dir, trial.Folder)
+		r := &Run{Dir: folder}
 		if err := r.readJSON(os.DirFS(folder)); err != nil && trial.Verdict.Valid {
 			return nil, fmt.Errorf("%s: %w", folder, err)
 		}

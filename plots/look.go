@@ -1,0 +1,122 @@
+package plots
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kvlab/metrics"
+	"kvlab/metrics/curve"
+	"kvlab/metrics/format"
+	"kvlab/metrics/latency"
+	"kvlab/plots/chart"
+	"kvlab/plots/figure"
+	"kvlab/plots/folder"
+)
+
+// Look is how figures are drawn and written. The zero Look is a screen's.
+type Look struct {
+	figure.Style
+	Labels []string // other names of the systems, in their order; none for their own
+	Format string   // pdf, svg or png; "" for PNG and PDF
+}
+
+// With returns the drawing in another look. On paper it is figures alone, one of them the
+// distribution of latencies, and what a screen's figures say of failures is in the notes.
+func (d Drawing) With(l Look) (Drawing, error) {
+	d.format = l.Format
+	if l.Paper {
+		d.files, d.failed = nil, nil
+		if len(d.figures) == 0 {
+			return d, errors.New("the folder has pages and no figures: want a run, a sweep or several of them")
+		}
+		if d.paper != nil {
+			more, notes, err := d.paper()
+			if err != nil {
+				return d, err
+			}
+			d.figures, d.Notes = slices.Concat(d.figures, more), slices.Concat(d.Notes, notes)
+		}
+	}
+	d.figures = slices.Clone(d.figures)
+	named, wanted := len(l.Labels) == 0, "figures of one system have none"
+	for i := range d.figures {
+		f := &d.figures[i]
+		f.Style = l.Style
+		systems := f.Systems()
+		if len(systems) > 0 {
+			wanted = fmt.Sprintf("want %s, for %s", format.Plural(len(systems), "name"), strings.Join(systems, ", "))
+		}
+		if len(l.Labels) > 0 && len(systems) == len(l.Labels) {
+			f.Label(l.Labels)
+			named = true
+		}
+	}
+	if !named {
+		return d, fmt.Errorf("--labels has %s: %s", format.Plural(len(l.Labels), "name"), wanted)
+	}
+	return d, nil
+}
+
+// paperOfRun returns what a paper has of a run besides its figures.
+func paperOfRun(r *folder.Run) (figures []figure.Figure, notes []string, err error) {
+	if !r.Verdict.Valid {
+		notes = []string{format.Label(fmt.Sprintf("the run is %s: the figures do not say so", r.Verdict), 300)}
+	}
+	if r.HasLatencies() && r.Offered.Saturated(r.Ops) == "" {
+		calls := r.Latencies.Call.TotalCount()
+		figures = []figure.Figure{chart.LatencyCDF([]chart.Latencies{{Name: "operation, from due", Of: r.Latencies.Op, Calls: calls}, {Name: "call, from its send", Of: r.Latencies.Call, Calls: calls}})}
+	}
+	return figures, notes, nil
+}
+
+// mostSystems is how many distributions a column of a paper can tell apart.
+const mostSystems = 6
+
+// paperOfSweep returns what a paper has of a sweep besides its figures: the latencies of
+// its points, if they are few.
+func paperOfSweep(s *folder.Sweep) (figures []figure.Figure, notes []string, err error) {
+	for _, trial := range s.Failed() {
+		notes = append(notes, "left out "+format.Label(fmt.Sprintf("%s: %s", s.TrialName(trial), trial.Verdict), 300))
+	}
+	var all []chart.Latencies
+	for _, point := range s.Points {
+		if !point.OK() || len(s.Points) > mostSystems || curve.Is(s.Sweep) {
+			continue
+		}
+		sum, calls := latency.NewDistribution(), int64(0)
+		for _, trial := range point.Valid {
+			r := s.Runs[slices.IndexFunc(s.Trials, func(t metrics.Trial) bool { return t.Number == trial.Number })]
+			if r.Latencies == nil {
+				if r, err = folder.Load(r.Dir); err != nil {
+					return nil, nil, err
+				}
+			}
+			calls += r.Latencies.Call.TotalCount()
+			if r.Offered != nil {
+				sum.Add(r.Latencies.Op)
+			} else {
+				sum.Add(r.Latencies.Call)
+			}
+		}
+		if sum.TotalCount() > 0 {
+			all = append(all, chart.Latencies{Name: pointName(s, point), Of: sum, Calls: calls, Several: true})
+		}
+	}
+	if len(all) > 0 {
+		figures = []figure.Figure{chart.LatencyCDF(all)}
+	}
+	return figures, notes, nil
+}
+
+// pointName names a point by the knobs that have several values.
+func pointName(s *folder.Sweep, point folder.Point) string {
+	var words []string
+	for i, knob := range s.Knobs {
+		if len(knob.Values) > 1 {
+			words = append(words, knob.Name+" "+knob.Label(point.Values[i]))
+		}
+	}
+	return format.Label(strings.Join(words, ", "), 60)
+}
