@@ -6,6 +6,7 @@ package report
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -77,15 +78,22 @@ type section struct {
 	Files     []rawFile
 }
 
-// drawn returns a figure as a page has it. The page says what was measured, so it has no
-// subtitle.
+// phone is the style of a figure on a page of 390 pixels, of which 28 are its margins.
+var phone = figure.Style{Width: 360}
+
+// drawn returns a figure as a page has it: twice, as the second one is for phones. The page says
+// what was measured, so it has no subtitle.
 func drawn(f figure.Figure) (template.HTML, error) {
 	f.Subtitle = ""
-	svg, err := f.SVG() // every text in it is escaped
-	if err != nil {
+	wide, err := f.SVG() // every text in it is escaped
+	f.Style = phone
+	narrow, errNarrow := f.SVG()
+	if err := errors.Join(err, errNarrow); err != nil {
 		return "", err
 	}
-	return template.HTML(svg[bytes.Index(svg, []byte("<svg")):]), nil
+	tag := []byte("<svg")
+	_, narrow, _ = bytes.Cut(narrow, tag)
+	return template.HTML(wide[bytes.Index(wide, tag):]) + `<svg class="narrow"` + template.HTML(narrow), nil
 }
 
 // command returns a launcher's command, as it is typed in a clone of the repository.

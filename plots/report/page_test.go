@@ -182,10 +182,10 @@ const look = `(function () {
   return {
     ScrollWidth: root.scrollWidth, ClientWidth: root.clientWidth,
     Background: rgb(getComputedStyle(document.body).backgroundColor), Ink: rgb(getComputedStyle(document.body).color),
-    Out: out.map(e => e.tagName + " " + e.className + " " + e.textContent.slice(0, 60)),
+    Out: out.concat([...document.querySelectorAll("figure")].filter(f => f.scrollWidth > f.clientWidth + 1)).map(e => e.tagName + " " + e.className + " " + e.textContent.slice(0, 60)),
     Contents: [...document.querySelectorAll("nav a")].filter(a => document.querySelector(a.getAttribute("href"))).length,
     Figures: [...document.querySelectorAll("figure")].map(f => {
-      const svg = f.querySelector("svg"), box = f.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")];
+      const svg = [...f.querySelectorAll("svg")].find(s => getComputedStyle(s).display !== "none"), box = f.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")];
       const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
       return { Name: f.id, Left: box.left + scrollX, Top: box.top + scrollY, Width: box.width, Height: box.height, Words: svg.textContent,
         LeastText: Math.min(...texts.map(t => scale * parseFloat(getComputedStyle(t).fontSize))),
@@ -224,8 +224,8 @@ func TestReportInABrowser(t *testing.T) {
 	}
 }
 
-// invalidBanner matches the words of a figure whose second line is an INVALID verdict.
-var invalidBanner = regexp.MustCompile(`^\s*[^\n]+\nINVALID\(`)
+// invalidBanner matches the words of a figure whose title, of one or two lines, an INVALID verdict follows.
+var invalidBanner = regexp.MustCompile(`^\s*[^\n]+\n([^\n]+\n)?INVALID\(`)
 
 // checkFigures wants figures of sensible size, with text that can be read, in the
 // colours of the view.
