@@ -21,7 +21,7 @@ func TestCeilingComesFirst(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
 	tr.ceiling = true
-	err := tr.Run(context.Background(), []string{"2", "2", "-fake-clients node2,node3 -engine slab -trace t", "-rate 5 -linearizable -batch 7", "--out", tr.out})
+	err := tr.Run(context.Background(), []string{"2", "2", "-fake-clients node2,node3 -engine slab -exec-trace t", "-rate 5 -linearizable -batch 7", "--out", tr.out})
 	if err != nil {
 		t.Fatalf("Run: %v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 	}
@@ -55,7 +55,7 @@ func TestCeilingComesFirst(t *testing.T) {
 			t.Errorf("%s: %s\nwant at the end %s", node, args, want)
 		}
 	}
-	if args := strings.Join(run.Nodes[0].Config.Args, " "); !strings.HasSuffix(args, "-engine slab -trace t") {
+	if args := strings.Join(run.Nodes[0].Config.Args, " "); !strings.HasSuffix(args, "-engine slab -exec-trace t") {
 		t.Errorf("the run's own server: %s", args)
 	}
 	tr.checkGone(t, 4)

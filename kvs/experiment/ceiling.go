@@ -75,11 +75,11 @@ func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceiling
 	}
 	// A closed loop has no rate. It writes no profile, and records no history, which the
 	// null engine would break.
-	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "trace", "warmup", "secs"}, Add: []string{"-linearizable=false"}}
+	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "exec-trace", "warmup", "secs"}, Add: []string{"-linearizable=false"}}
 	window := client.Secs()
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",
-		Server: change{[]string{"engine", "inject", "cpuprofile", "trace"}, []string{"-engine=" + nullEngine}},
+		Server: change{[]string{"engine", "inject", "cpuprofile", "exec-trace"}, []string{"-engine=" + nullEngine}},
 		Client: loop, run: window, Judge: verdict.Judge,
 	}
 	if !client.Own() {

@@ -21,7 +21,7 @@ type Flags struct {
 	tls         certs.Flags   // -tls, -tls-cert, -tls-key, -tls-ca
 	sampleEvery time.Duration // -sample-every: the machine's usage; 0 is never
 	cpuProfile  string        // -cpuprofile: for go tool pprof
-	trace       string        // -trace: for go tool trace
+	execTrace   string        // -exec-trace: for go tool trace
 
 	// Rival names what the arguments ask for if only the programs of extra/rivals have it;
 	// else it is "". A check of Parse sets it.
@@ -35,6 +35,9 @@ type Flags struct {
 // RenamedFlags maps the former names of flags, which command lines may still have, to the
 // names of today.
 var RenamedFlags = map[string]string{"check": "linearizable", "recheck": "verify-history", "coalesce": "dedup"}
+
+// otherFlags says what flags to use in place of a former one whose name could mean two.
+var otherFlags = map[string]string{"trace": "-exec-trace for an execution trace of the program, or -replay for a trace of operations"}
 
 // NewFlags returns an empty flag set for a program.
 func NewFlags(program string) *Flags {
@@ -52,7 +55,7 @@ func (f *Flags) Common() {
 	f.DurationVar(&f.sampleEvery, "sample-every", f.sampleEvery, "`interval` between samples of the machine's usage, "+shortestSampling.String()+" to "+reportEvery.String()+"; 0 takes none in the window, which shows what sampling costs")
 	const where = " to this `file` on the node; %n stands for the node's name"
 	f.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile for go tool pprof"+where)
-	f.StringVar(&f.trace, "trace", "", "write an execution trace for go tool trace, several MB a second,"+where)
+	f.StringVar(&f.execTrace, "exec-trace", "", "write an execution trace for go tool trace, several MB a second,"+where)
 }
 
 // Parse parses args, refuses positional arguments, and runs the checks. aliases are the
@@ -72,7 +75,7 @@ func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func()
 	if err != nil {
 		if name, unknown := cli.UnknownFlag(err, f.FlagSet, "-"); unknown != nil {
 			err = unknown
-			if right, ok := aliases[name]; ok {
+			if right := cmp.Or(aliases[name], otherFlags[name]); right != "" {
 				err = fmt.Errorf("-%s: unknown flag; use %s", name, right)
 			}
 		}

@@ -22,7 +22,7 @@ func (f *Flags) profile(node string) (stop func() error, err error) {
 		stop       func()
 	}{
 		{"-cpuprofile", f.cpuProfile, "\x1f\x8b", pprof.StartCPUProfile, pprof.StopCPUProfile},
-		{"-trace", f.trace, "go 1.", trace.Start, trace.Stop},
+		{"-exec-trace", f.execTrace, "go 1.", trace.Start, trace.Stop},
 	} {
 		if kind.file == "" {
 			continue

@@ -16,7 +16,7 @@ func TestProfile(t *testing.T) {
 	dir := t.TempDir()
 	flags := NewFlags("node")
 	flags.Common()
-	if err := flags.Parse([]string{"-cpuprofile", filepath.Join(dir, "cpu-%n"), "-trace", filepath.Join(dir, "trace")}, nil); err != nil {
+	if err := flags.Parse([]string{"-cpuprofile", filepath.Join(dir, "cpu-%n"), "-exec-trace", filepath.Join(dir, "trace")}, nil); err != nil {
 		t.Fatal(err)
 	}
 	stop, err := flags.profile("node1")
@@ -40,10 +40,10 @@ func TestProfileOverwritesNothing(t *testing.T) {
 	for name, test := range map[string]struct{ flag, holds, want string }{
 		"notes":         {"-cpuprofile", "my notes", "notes exists, and is no earlier profile"},
 		"trace":         {"-cpuprofile", "go 1.26 trace", "trace exists, and"},
-		"results":       {"-trace", "\x1f\x8b results", "results exists, and"},
-		"empty":         {"-trace", "", ""},
-		"earlier":       {"-trace", "go 1.26 trace\x00", ""},
-		"earlier-short": {"-trace", "go 1.", ""},
+		"results":       {"-exec-trace", "\x1f\x8b results", "results exists, and"},
+		"empty":         {"-exec-trace", "", ""},
+		"earlier":       {"-exec-trace", "go 1.26 trace\x00", ""},
+		"earlier-short": {"-exec-trace", "go 1.", ""},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(test.holds), 0o600); err != nil {
@@ -87,7 +87,7 @@ func TestProfileErrors(t *testing.T) {
 		want    string
 	}{
 		{"no folder", Flags{cpuProfile: filepath.Join(dir, "none", "cpu")}, "-cpuprofile: open "},
-		{"a folder, and a profile under way", Flags{cpuProfile: filepath.Join(dir, "cpu"), trace: dir}, "-trace: open "},
+		{"a folder, and a profile under way", Flags{cpuProfile: filepath.Join(dir, "cpu"), execTrace: dir}, "-exec-trace: open "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := test.profile.profile("node")
