@@ -10,6 +10,7 @@ import (
 	"kvlab/extra/grade/pages"
 	"kvlab/extra/serve"
 	"kvlab/extra/serve/index"
+	"kvlab/extra/trace"
 	"kvlab/extra/variants/routers"
 	"kvlab/kvs/route"
 	"kvlab/plots"
@@ -22,6 +23,7 @@ var kvsplot = command.Program{
 		command.Grade,
 		command.Compare,
 		export.Command,
+		trace.Command,
 		command.Verify,
 		command.Checks,
 		command.Fields,

@@ -1,0 +1,468 @@
+package trace
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"kvlab/workload/trace"
+)
+
+// made is an operation that a generator made, as the published form of a format tells it.
+type made struct {
+	name  string
+	key   string
+	size  int // of a read 0 if it found nothing
+	times int
+	ttl   int
+	at    int
+}
+
+// effect is what a replay does for an operation.
+type effect struct {
+	kind, key string
+	size      int
+	at        int
+}
+
+// replayed computes what a replay does, with a plain map.
+func replayed(ops []made, fills, redis bool) (all []effect) {
+	type state struct {
+		size          int
+		there, loaded bool
+		wrote         bool
+	}
+	keys := map[string]*state{}
+	for _, op := range ops {
+		for range max(1, op.times) {
+			k := keys[op.key]
+			if k == nil {
+				k = new(state)
+				keys[op.key] = k
+				if reads[op.name] && op.size > 0 && !fills {
+					k.there, k.loaded, k.size = true, true, max(24, op.size)
+				}
+			}
+			put := func(size int) {
+				kind := "update"
+				if !k.loaded && !k.wrote {
+					kind = "insert"
+				} else if (op.name == "cas" || op.name == "incr" || op.name == "decr") && k.there {
+					kind = "read-modify-write"
+				}
+				k.there, k.wrote, k.size = true, true, min(max(24, size), 1<<20)
+				all = append(all, effect{kind, op.key, k.size, op.at})
+			}
+			switch op.name {
+			case "get", "gets", "get_lease":
+				all = append(all, effect{"read", op.key, 0, op.at})
+				if fills && !k.there {
+					put(op.size)
+				}
+			case "delete", "del":
+				all = append(all, effect{"delete", op.key, 0, op.at})
+				k.there = false
+			case "set":
+				put(op.size)
+			case "add":
+				if !k.there {
+					put(op.size)
+				}
+			case "append", "prepend":
+				if k.there {
+					put(k.size + op.size)
+				}
+			case "replace", "cas":
+				if k.there {
+					put(op.size)
+				}
+			case "incr", "decr":
+				if k.there || redis {
+					put(op.size)
+				}
+			default:
+				panic(op.name)
+			}
+		}
+	}
+	return all
+}
+
+var reads = map[string]bool{"get": true, "gets": true, "get_lease": true}
+
+// generated draws operations of some commands on keys that have delimiters in them.
+func generated(r *rand.Rand, n int, commands ...string) (ops []made) {
+	now := 1_583_990_400
+	for range n {
+		now += r.IntN(5) / 4
+		number := int(r.ExpFloat64() * 20)
+		key := fmt.Sprintf("k%d%s", number, []string{"", ",a", ",", "\"q", " s", ",1,2,get,0"}[number%6])
+		op := made{name: commands[r.IntN(len(commands))], key: key, times: 1, at: now - 1_583_990_400}
+		if op.size = r.IntN(300); reads[op.name] && r.IntN(3) == 0 {
+			op.size = 0
+		}
+		if !reads[op.name] && op.name[0] != 'd' {
+			op.size++
+			op.ttl = r.IntN(2) * 3600
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// form is the published form of a format.
+type form struct {
+	format, name string
+	fills, redis bool
+	ops          func(*rand.Rand, int) []made
+	write        func([]made) string
+}
+
+var forms = []form{
+	{"twitter", "twitter", false, false, func(r *rand.Rand, n int) []made {
+		return generated(r, n, "get", "get", "gets", "set", "add", "replace", "cas", "append", "prepend", "delete", "incr", "decr")
+	}, func(ops []made) string {
+		return rows(ops, "\n", func(op made) string {
+			return fmt.Sprintf("%d,%s,%d,%d,%d,%s,%d", 1_583_990_400+op.at, op.key, len(op.key), op.size, op.at%7, op.name, op.ttl)
+		})
+	}},
+	{"meta", "meta of 2022, CR LF", false, false, func(r *rand.Rand, n int) []made {
+		ops := generated(r, n, "get", "get", "set")
+		for i := range ops {
+			ops[i].times, ops[i].at, ops[i].ttl = 1+r.IntN(4), 0, 0
+		}
+		return ops
+	}, func(ops []made) string {
+		return "key,op,size,op_count,key_size\r\n" + rows(ops, "\r\n", func(op made) string {
+			return fmt.Sprintf("%s,%s,%d,%d,%d", op.key, strings.ToUpper(op.name), op.size, op.times, len(op.key))
+		})
+	}},
+	{"meta", "meta of 2024, without header", false, false, func(r *rand.Rand, n int) []made {
+		ops := generated(r, n, "get", "get_lease", "set", "delete")
+		for i := range ops {
+			ops[i].times = 1 + r.IntN(4)
+		}
+		return ops
+	}, func(ops []made) string {
+		return rows(ops, "\n", func(op made) string {
+			return fmt.Sprintf("%d,%s,%d,%s,%d,%d,%d,%d,3,12", 1_583_990_400+op.at, op.key, len(op.key), strings.ToUpper(op.name), op.times, op.size, 1, op.ttl)
+		})
+	}},
+	{"monitor", "monitor behind a proxy", false, true, func(r *rand.Rand, n int) []made {
+		ops := generated(r, n, "get", "get", "set", "append", "del", "incr")
+		for i := range ops {
+			if op := &ops[i]; op.name == "get" || op.name == "incr" {
+				op.size = 77 // -value-size
+			}
+		}
+		return ops
+	}, func(ops []made) string {
+		return "OK\r\n" + rows(ops, "\n", func(op made) string {
+			who, prefix := "10.0.0.7:5170", ""
+			if op.size%9 == 0 {
+				who = "lua"
+			}
+			if op.size%5 == 0 {
+				prefix = "proxy-1: "
+			}
+			line := fmt.Sprintf(`%s%d.104200 [0 %s] "%s" %s`, prefix, 1_583_990_400+op.at, who, strings.ToUpper(op.name), strconv.Quote(op.key))
+			if op.name == "set" || op.name == "append" {
+				line += ` "` + strings.Repeat(`\x00`, op.size) + `"`
+			}
+			if op.ttl > 0 && op.name == "set" {
+				line += ` "EX" "3600"`
+			}
+			return line
+		}) + "1583999999.000001 [0 10.0.0.7:5170] \"hset\" \"h\" \"f\" \"v\"\n"
+	}},
+	{"oracle", "oracle", true, false, func(r *rand.Rand, n int) []made {
+		ops := generated(r, n, "get")
+		for i := range ops {
+			ops[i].key = string(binary.LittleEndian.AppendUint64(nil, uint64(ops[i].key[1])<<40+uint64(len(ops[i].key))))
+		}
+		return ops
+	}, func(ops []made) string {
+		var text []byte
+		for i, op := range ops {
+			text = binary.LittleEndian.AppendUint32(text, uint32(1_583_990_400+op.at))
+			text = append(text, op.key...)
+			text = binary.LittleEndian.AppendUint32(text, uint32(op.size))
+			next := int64(-1)
+			if i%2 == 0 {
+				next = int64(i + 1)
+			}
+			text = binary.LittleEndian.AppendUint64(text, uint64(next))
+		}
+		return string(text)
+	}},
+	{"txt", "txt", true, false, func(r *rand.Rand, n int) []made {
+		ops := generated(r, n, "get")
+		for i := range ops {
+			ops[i].size, ops[i].at = 77, 0
+		}
+		return ops
+	}, func(ops []made) string { return rows(ops, "\n", func(op made) string { return op.key }) }},
+}
+
+func rows(ops []made, end string, row func(made) string) string {
+	var text strings.Builder
+	for _, op := range ops {
+		text.WriteString(row(op) + end)
+	}
+	return text.String()
+}
+
+// imported compiles an input.
+func imported(t testing.TB, text, format string) (*trace.Trace, string, error) {
+	out := filepath.Join(t.TempDir(), "t.kvt")
+	_, cut, err := compile(strings.NewReader(text), "input", formats[format], format, out, 77)
+	if err != nil {
+		if _, missing := os.Stat(out); missing == nil {
+			t.Errorf("%v, and %s is written", err, out)
+		}
+		return nil, cut, err
+	}
+	compiled, err := trace.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled, cut, nil
+}
+
+// compare compares a compiled trace with what a replay of operations does.
+func (f form) compare(t *testing.T, got *trace.Trace, ops []made) {
+	t.Helper()
+	want := replayed(ops, f.fills, f.redis)
+	for i := range want {
+		want[i].at -= ops[0].at
+	}
+	ids, names := map[string]uint32{}, map[uint32]string{}
+	kinds, wantKinds, commands := map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+	for _, op := range ops {
+		commands[op.name] += uint64(max(1, op.times))
+	}
+	if f.fills {
+		for name := range got.Commands {
+			commands = map[string]uint64{name: uint64(len(ops))}
+		}
+	}
+	if !maps.Equal(got.Commands, commands) || got.Ops != uint64(len(want)) {
+		t.Fatalf("%d operations of commands %v, want %d of %v", got.Ops, got.Commands, len(want), commands)
+	}
+	for i, w := range want {
+		op := got.Op(uint64(i))
+		g := effect{trace.KindNames()[op.Kind], w.key, int(op.Size), int(int64(op.Tick) * got.TickNs / 1e9)}
+		if g != w {
+			t.Fatalf("operation %d is %+v, want %+v", i, g, w)
+		}
+		if id, known := ids[w.key]; known && id != op.ID || !known && names[op.ID] != "" {
+			t.Fatalf("operation %d of key %q has the id %d of %q", i, w.key, op.ID, names[op.ID])
+		}
+		ids[w.key], names[op.ID] = op.ID, w.key
+		kinds[g.kind]++
+		wantKinds[w.kind]++
+	}
+	if !maps.Equal(got.Kinds, wantKinds) || got.Keys != uint64(len(ids)) {
+		t.Errorf("%d keys, kinds %v, want %d and %v", got.Keys, got.Kinds, len(ids), wantKinds)
+	}
+	for name, id := range ids {
+		if _, length, loaded := got.Key(uint64(id)); f.format != "oracle" && length != len(name) || (loaded > 0) != (uint64(id) < got.Loaded) {
+			t.Errorf("key %q with id %d of %d loaded ones: length %d, loaded %d", name, id, got.Loaded, length, loaded)
+		}
+	}
+}
+
+// Each format's published form gives the operations that its generator made.
+func TestImport(t *testing.T) {
+	for _, f := range forms {
+		t.Run(f.name, func(t *testing.T) {
+			for seed := range uint64(5) {
+				ops := f.ops(rand.New(rand.NewPCG(seed, 1)), 3000)
+				text := f.write(ops)
+				got, cut, err := imported(t, text, f.format)
+				if err != nil || cut != "" {
+					t.Fatalf("seed %d: %v %s", seed, err, cut)
+				}
+				f.compare(t, got, ops)
+				if sum := sha256.Sum256([]byte(text)); got.SHA256 != hex.EncodeToString(sum[:]) {
+					t.Errorf("SHA-256 %s", got.SHA256)
+				}
+				if f.redis && got.Skipped["other"] != 1 {
+					t.Errorf("skipped %v, want one other", got.Skipped)
+				}
+				short := text[:len(text)-3]
+				switch got, cut, err := imported(t, short, f.format); {
+				case f.format == "txt": // a cut key is a key
+				case f.redis: // the last line has no key
+				case f.name == "twitter" && ops[len(ops)-1].ttl > 0, f.format == "meta": // a cut number is a number, or the last columns are missing
+				case err != nil || cut == "":
+					t.Errorf("seed %d, cut off: %q, %v", seed, cut, err)
+				default:
+					f.compare(t, got, ops[:len(ops)-1])
+				}
+			}
+		})
+	}
+}
+
+// Compressed inputs are read as they are, and their sum is that of the file.
+func TestImportCompressed(t *testing.T) {
+	f := forms[0]
+	ops := f.ops(rand.New(rand.NewPCG(7, 7)), 2000)
+	for name, compress := range map[string]func(io.Writer) io.WriteCloser{
+		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"zstd": func(w io.Writer) io.WriteCloser { z, _ := zstd.NewWriter(w); return z },
+	} {
+		var file bytes.Buffer
+		w := compress(&file)
+		_, _ = io.WriteString(w, f.write(ops))
+		w.Close()
+		got, _, err := imported(t, file.String(), f.format)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		f.compare(t, got, ops)
+		if sum := sha256.Sum256(file.Bytes()); got.SHA256 != hex.EncodeToString(sum[:]) {
+			t.Errorf("%s: SHA-256 %s", name, got.SHA256)
+		}
+		if _, _, err := imported(t, file.String()[:file.Len()/2], f.format); err == nil || !strings.Contains(err.Error(), "input: line ") {
+			t.Errorf("%s, cut in half: %v", name, err)
+		}
+	}
+}
+
+// Of 50 mutated inputs of each format, each is refused with the number of the line, or gives the
+// operations that its text has: those of an equal input of which one line differs.
+func TestImportMutated(t *testing.T) {
+	for _, f := range forms {
+		r := rand.New(rand.NewPCG(50, 50))
+		ops := f.ops(r, 60)
+		text := f.write(ops)
+		whole, _, err := imported(t, text, f.format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := 0
+		for i := range 50 {
+			mutated := []byte(text)
+			at := r.IntN(len(text))
+			switch i % 3 {
+			case 0:
+				mutated[at] ^= byte(1 + r.IntN(255))
+			case 1:
+				mutated = append(mutated[:at], mutated[at+1:]...)
+			case 2:
+				mutated = append(mutated[:at:at], append([]byte{byte(r.IntN(256))}, mutated[at:]...)...)
+			}
+			got, cut, err := imported(t, string(mutated), f.format)
+			switch {
+			case err != nil:
+				if refused++; !strings.HasPrefix(err.Error(), "input: line ") && !strings.HasPrefix(err.Error(), "input: record ") {
+					t.Errorf("%s, mutation %d: %v names no line", f.name, i, err)
+				}
+			case f.format != "oracle" && f.format != "meta": // lines before the mutated one are as they were
+				line := strings.Count(text[:at], "\n")
+				if same := len(replayed(ops[:max(0, min(len(ops), line-1))], f.fills, f.redis)); cut == "" && got.Ops < uint64(same) {
+					t.Errorf("%s, mutation %d of line %d: %d operations, of %d", f.name, i, line+1, got.Ops, whole.Ops)
+				}
+				for k := range min(got.Ops, whole.Ops, uint64(len(replayed(ops[:max(0, min(len(ops), line-1))], f.fills, f.redis)))) {
+					if g, w := got.Op(k), whole.Op(k); g.Kind != w.Kind && w.Kind != trace.Insert && w.Kind != trace.Update || g.Size != w.Size {
+						t.Errorf("%s, mutation %d of line %d: operation %d is %+v, was %+v", f.name, i, line+1, k, g, w)
+						break
+					}
+				}
+			}
+		}
+		t.Logf("%s: %d of 50 mutations are refused", f.name, refused)
+	}
+}
+
+// A damaged compiled trace is refused, wherever the damage is.
+func TestOpenDamaged(t *testing.T) {
+	whole, _, err := imported(t, forms[0].write(forms[0].ops(rand.New(rand.NewPCG(1, 2)), 200)), "twitter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(whole.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, path := rand.New(rand.NewPCG(3, 4)), ""
+	for i := range 50 {
+		path = filepath.Join(t.TempDir(), strconv.Itoa(i))
+		damaged := bytes.Clone(text)
+		switch at := 4096 + r.IntN(len(text)-4096); i % 3 {
+		case 0:
+			damaged[at] ^= byte(1 + r.IntN(255))
+		case 1:
+			damaged = damaged[:at]
+		case 2:
+			damaged = append(damaged, 0)
+		}
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trace.Open(path); err == nil || !strings.HasPrefix(err.Error(), path) {
+			t.Errorf("damage %d: %v", i, err)
+		}
+	}
+}
+
+// ristrettoTrace returns ristretto's public trace, as a module that extra/rivals has.
+func ristrettoTrace(t *testing.T) string {
+	cmd := exec.Command("go", "list", "-C", "../rivals", "-m", "-f", "{{.Dir}}", "github.com/dgraph-io/ristretto/v2")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod")
+	out, err := cmd.Output()
+	path := filepath.Join(strings.TrimSpace(string(out)), "sim", "gli.lirs.gz")
+	if _, missing := os.Stat(path); err != nil || missing != nil {
+		t.Skipf("the module of extra/rivals is not there: %v", err)
+	}
+	return path
+}
+
+// The public trace gli of the LIRS paper has 6,015 requests of 2,529 keys, and an empty last line.
+func TestImportPublic(t *testing.T) {
+	text, err := os.ReadFile(ristrettoTrace(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := imported(t, string(text), "txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Commands["read"] != 6015 || got.Keys != 2529 || got.Kinds["insert"] != 2529 || got.Ops != 6015+2529 {
+		t.Errorf("%+v", got.Header)
+	}
+	if text := describe(got); !strings.Contains(text, "2529 100.00 % ##") {
+		t.Errorf("described as\n%s", text)
+	}
+}
+
+// BenchmarkImport prints lines per second.
+func BenchmarkImport(b *testing.B) {
+	f := forms[0]
+	text := f.write(f.ops(rand.New(rand.NewPCG(1, 1)), 1_000_000))
+	b.SetBytes(int64(len(text)))
+	start := time.Now()
+	for b.Loop() {
+		if _, _, err := imported(b, text, f.format); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*1e6/time.Since(start).Seconds(), "lines/s")
+}
