@@ -4,13 +4,14 @@ import (
 	"flag"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"kvlab/internal/cli"
 )
 
 // Define adds the flags of the configuration to fs, with its values as defaults.
 func (c *Config) Define(fs *flag.FlagSet) {
-	fs.StringVar(&c.Workload, "workload", c.Workload, cli.Usage(workloads))
+	fs.Var((*name)(&c.Workload), "workload", cli.Usage(workloads)+"; A or workloada is YCSB-A")
 	for _, p := range c.portions() {
 		fs.Var(share{p.share}, p.flag, "`share` of "+p.of+" of -workload mix, 0 to 1; the rest are updates")
 	}
@@ -21,9 +22,28 @@ func (c *Config) Define(fs *flag.FlagSet) {
 	fs.Float64Var(&c.HotOps, "hot-ops", c.HotOps, "hotspot: `share` of the operations that go to hot records")
 	fs.Float64Var(&c.HotKeys, "hot-keys", c.HotKeys, "hotspot: `share` of the records that are hot")
 	fs.BoolVar(&c.Scramble, "scramble", c.Scramble, "spread the popular records over all ids")
-	fs.Uint64Var(&c.Records, "records", c.Records, "`number` of records, loaded before the run")
+	fs.Var(cli.Count(&c.Records), "records", "`number` of records, loaded before the run")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "root of all random choices: the same seed gives the same operations")
 }
+
+// name is the value of a flag: the name of a workload. A, workloada and ycsb-a are YCSB-A.
+type name string
+
+func (n *name) Set(text string) error {
+	*n = name(text) // newMix refuses an unknown one
+	letter := strings.ToLower(text)
+	for _, prefix := range []string{"workload", "ycsb-", "ycsb"} {
+		letter = strings.TrimPrefix(letter, prefix)
+	}
+	for _, w := range workloads {
+		if strings.EqualFold(text, w.name) || strings.EqualFold("YCSB-"+letter, w.name) {
+			*n = name(w.name)
+		}
+	}
+	return nil
+}
+
+func (n *name) String() string { return string(*n) }
 
 // share is the value of a flag: a number from 0 to 1, or "" for StandardMix.
 type share struct{ of *float64 }

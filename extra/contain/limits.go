@@ -72,7 +72,7 @@ func (l *Limits) set(name, value string) (err error) {
 
 // parseBytes reads a size such as 2GB.
 func parseBytes(name, text string) (uint64, error) {
-	n, ok := cli.ParseCount(strings.TrimSuffix(text, "B"))
+	n, ok := cli.ParseBytes(text)
 	if !ok || n < 1e6 || n > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%s=%s: want 1MB or more, as in %[1]s=2GB", name, text)
 	}

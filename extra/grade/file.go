@@ -78,9 +78,8 @@ type size float64
 
 // UnmarshalText reads a size.
 func (s *size) UnmarshalText(text []byte) error {
-	digits, ok := strings.CutSuffix(string(text), "B")
-	bytes, valid := cli.ParseCount(digits)
-	if !ok || !valid {
+	bytes, ok := cli.ParseBytes(string(text))
+	if !ok || bytes < 1e6 {
 		return fmt.Errorf("%q: want a size, as in 500MB or 2GB", text)
 	}
 	*s = size(bytes)

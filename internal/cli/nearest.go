@@ -47,18 +47,25 @@ func DidYouMean(word, dashes string, choices []string) string {
 	return "; did you mean " + dashes + near + "?"
 }
 
-// UnknownFlag returns the name of the flag that flags does not have, and an error that
-// names it and the nearest, if err, of flags.Parse, is about such a one. dashes are what
-// people type in front.
-func UnknownFlag(err error, flags *flag.FlagSet, dashes string) (name string, unknown error) {
+// UnknownFlag returns an error that names the flag that flags does not have, and what to use
+// in its place, if err, of flags.Parse, is about such a one. theirs maps the names that
+// others have for flags to what they are here: a flag, with one dash, comes first. dashes are
+// what people type in front.
+func UnknownFlag(err error, flags *flag.FlagSet, dashes string, theirs map[string]string) error {
 	_, name, ok := strings.Cut(err.Error(), "provided but not defined: -")
 	if !ok {
-		return "", nil
+		return nil
 	}
 	name = strings.TrimPrefix(name, "-")
+	if right, ok := theirs[name]; ok {
+		if flag, single := strings.CutPrefix(right, "-"); single && flag[0] != '-' {
+			right = dashes + flag
+		}
+		return fmt.Errorf("%s%s: unknown flag; use %s", dashes, name, right)
+	}
 	var choices []string
 	flags.VisitAll(func(f *flag.Flag) { choices = append(choices, f.Name) })
-	return name, fmt.Errorf("%s%s: unknown flag%s", dashes, name, DidYouMean(name, dashes, choices))
+	return fmt.Errorf("%s%s: unknown flag%s", dashes, name, DidYouMean(name, dashes, choices))
 }
 
 // WrongValue says what a flag's value must be where err, of flags.Parse, says only

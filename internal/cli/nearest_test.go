@@ -23,11 +23,13 @@ func TestUnknownFlag(t *testing.T) {
 		"-wrokers=1": "--wrokers: unknown flag; did you mean --workers?",
 		"--zebra":    "--zebra: unknown flag",
 		"-workers=x": "",
+		"-threads=4": "--threads: unknown flag; use --workers",
+		"--runs=4":   "--runs: unknown flag; use report.html",
 	} {
 		flags := flag.NewFlagSet("", flag.ContinueOnError)
 		flags.SetOutput(io.Discard)
 		flags.Int("workers", 1, "")
-		_, err := UnknownFlag(flags.Parse([]string{arg}), flags, "--")
+		err := UnknownFlag(flags.Parse([]string{arg}), flags, "--", map[string]string{"threads": "-workers", "runs": "report.html"})
 		if got := text(err); got != want {
 			t.Errorf("%s: %q, want %q", arg, got, want)
 		}

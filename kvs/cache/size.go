@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"kvlab/internal/cli"
 )
@@ -31,15 +30,12 @@ func (s *Size) Set(text string) error {
 		*s = 0
 		return nil
 	}
-	for _, u := range units {
-		if number, ok := strings.CutSuffix(text, u.name); ok {
-			if n, err := strconv.ParseUint(number, 10, 63-u.shift); err == nil && n > 0 {
-				*s = Size(n << u.shift)
-				return nil
-			}
-		}
+	n, ok := cli.ParseBytes(text)
+	if !ok || n >= math.MaxInt64 {
+		return fmt.Errorf("want all, for every record, a size such as 64MiB or 2GiB, or 0 for no cache")
 	}
-	return fmt.Errorf("want all, for every record, a size such as 64MiB or 2GiB, or 0 for no cache")
+	*s = Size(n)
+	return nil
 }
 
 func (s *Size) String() string {

@@ -25,18 +25,6 @@ type config struct {
 	Target        target.Target // -target
 }
 
-// aliases maps the labs' spellings of flags to kvlab's.
-var aliases = map[string]string{
-	"numClients": "-workers", "host_generators": "-workers", "thrds-per-host": "-workers",
-	"generators": "-workers", "threads": "-workers", "numWorker": "-workers",
-	"batchSize": "-batch", "batch_size": "-batch", "batch-size": "-batch", "reqBatchsize": "-batch",
-	"batchTimeout": "-batch (rounds need no timeout)", "clientid": "-client", "clientID": "-client",
-	"numKeys": "-records", "recordcount": "-records", "recordSize": "-value-size", "valueSize": "-value-size",
-	"qps": "-rate", "throughput": "-rate",
-	"batchBytes": "-batch-bytes", "batch_bytes": "-batch-bytes",
-	"duration": "-secs", "time": "-secs", "seconds": "-secs",
-}
-
 // parse parses a command line. Its errors are node.UsageErrors.
 func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	c := config{Config: loadgen.DefaultConfig()}
@@ -44,16 +32,16 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags := node.NewFlags("kvsclient")
 	flags.Class(metrics.WorkFlag)
 	c.Workload.Define(flags.FlagSet)
-	flags.IntVar(&c.Workers, "workers", c.Workers, "`number` of worker goroutines")
+	flags.Var(cli.Count(&c.Workers), "workers", "`number` of worker goroutines")
 	flags.Class(metrics.ShapeFlag)
 	flags.Var(&c.ValueSize, "value-size", "`bytes` of every value; or a range such as 24-1024, in which each record has a size of its own; or etc, as in Facebook's ETC, with 24 bytes at least")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "`text` before the decimal record id, such as user")
 	flags.Var(&c.KeySize, "key-size", "`bytes` of every key, a range such as 16-40, or etc as in -value-size: hyphens after the record id fill the key up (default as short as the id allows)")
 	flags.Var((*batch)(&c.Config), "batch", "mean `operations` per call, or auto: as many as meet -target-latency; with scans the default is 8192 / -scan-length; a foreign target has its own default, such as 512 for redis and memcached; the launcher lowers a default whose calls would take too long")
-	flags.IntVar(&c.BatchBytes, "batch-bytes", c.BatchBytes, "send a round as soon as the call to one server has this many `bytes`, in its request or in the values that it asks for, such as 2097152; -batch is then the most operations; 0 is no limit")
+	flags.Var(cli.Bytes(&c.BatchBytes), "batch-bytes", "send a round as soon as the call to one server has this many `bytes`, in its request or in the values that it asks for, such as 2MiB; -batch is then the most operations; 0 is no limit")
 	flags.Var((*duration)(&c.TargetLatency), "target-latency", "`time` that most calls of -batch auto may take, such as 500us (default 1ms)")
 	flags.IntVar(&c.Connections, "connections", c.Connections, "`connections` to every server, which the workers share; 0 is one for every 16 workers if calls are small (up to 16 KiB) or with -batch auto, and otherwise, or with a foreign -target, one for each worker")
-	flags.IntVar(&c.SocketBuffer, "socket-buffer", c.SocketBuffer, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
+	flags.Var(cli.Bytes(&c.SocketBuffer), "socket-buffer", "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
 	flags.IntVar(&c.InFlight, "inflight", c.InFlight, "`rounds` that a worker keeps in flight; 1 waits for each before the next")
 	flags.BoolVar(&c.Dedup, "dedup", c.Dedup, "send a value once if a reply repeats it; every operation is still executed and answered")
 	flags.Var(&c.Cached, "cache", "`size` of the client's memory for values, such as 64MiB, or all for every record: servers do not send a value that the client holds, nor a value twice in a reply; every operation is still executed and answered")
@@ -81,7 +69,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
 	flags.BoolVar(&c.Linearizable, "linearizable", c.Linearizable, "record the operations on some keys, and verify that they are linearizable; if not, the run is INVALID")
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "key-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
-	err := flags.Parse(args, aliases, func() error { return c.complete(flags, strings.Split(hosts, ","), foreign) })
+	err := flags.Parse(args, node.Theirs, func() error { return c.complete(flags, strings.Split(hosts, ","), foreign) })
 	parsed := c
 	if !c.Target.Own() { // records show no setting of kvlab's own servers
 		if c.Codec = ""; !c.Null {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/loadgen"
 )
 
@@ -71,11 +72,10 @@ func (b *batch) Set(text string) error {
 		b.AutoBatch = true
 		return nil
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return fmt.Errorf("want a whole number of operations, or auto")
+	if err := cli.Count(&b.Batch).Set(text); err != nil {
+		return fmt.Errorf("want a whole number of operations, such as 8192 or 8k, or auto")
 	}
-	b.Batch, b.AutoBatch = n, false
+	b.AutoBatch = false
 	return nil
 }
 

@@ -13,8 +13,10 @@ import (
 	"kvlab/internal/cli"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
+	"kvlab/kvs/node"
 	"kvlab/kvs/target"
 	"kvlab/metrics"
+	"kvlab/workload/ycsb"
 )
 
 // argsText holds the words of a command line that make a plan.Spec, until all are read.
@@ -22,6 +24,8 @@ type argsText struct {
 	server, client string
 	words          []string             // positional
 	given          []experiment.Setting // the programs' flags
+	ycsb           ycsb.Properties      // -P and -p
+	notes          []string             // what they became
 	extras         []Kind               // whose commands an error may mean
 }
 
@@ -53,6 +57,7 @@ func (l *Launcher) parseArgs(args []string, help io.Writer) (Config, error) {
 	if err := text.apply(&cfg.Spec, l.flags); err != nil {
 		return *cfg, err
 	}
+	cfg.notes = text.notes
 	err = asTyped(cfg.validate(fs), args, extras)
 	short := cfg.Quick
 	if i := slices.IndexFunc(planners, Planner.Asked); i >= 0 && err == nil {
@@ -73,7 +78,7 @@ func (l *Launcher) parseArgs(args []string, help io.Writer) (Config, error) {
 // number of servers.
 func joinCurve(args []string) []string {
 	i := slices.IndexFunc(args, func(word string) bool { return word == "--curve" || word == "-curve" })
-	if i < 0 || i+1 == len(args) || !strings.ContainsAny(args[i+1], "%,kMG") || strings.HasPrefix(args[i+1], "-") {
+	if i < 0 || i+1 == len(args) || !strings.ContainsAny(args[i+1], "%,kKmMgG") || strings.HasPrefix(args[i+1], "-") {
 		return args
 	}
 	return slices.Concat(args[:i], []string{"--curve=" + args[i+1]}, args[i+2:])
@@ -88,9 +93,7 @@ func (t *argsText) parse(fs *flag.FlagSet, args []string) error {
 				return flag.ErrHelp
 			}
 			if err != nil {
-				if _, unknown := cli.UnknownFlag(err, fs, "--"); unknown != nil {
-					err = unknown
-				}
+				err = cmp.Or(cli.UnknownFlag(err, fs, "--", node.Theirs), err)
 				if strings.HasPrefix(err.Error(), "flag needs an argument") { // only the last word may
 					err = fmt.Errorf("%s needs a value", args[len(args)-1])
 				}
@@ -130,7 +133,7 @@ func isText(fs *flag.FlagSet, word string, seen int) bool {
 var wordNames = []string{"servers", "clients", "server-args", "client-args"}
 
 // apply adds what the words and the programs' flags say to a spec.
-func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
+func (t *argsText) apply(s *plan.Spec, programs plan.Flags) error {
 	texts := []*string{&t.server, &t.client}
 	for i, word := range t.words {
 		switch {
@@ -161,6 +164,16 @@ func (t argsText) apply(s *plan.Spec, programs plan.Flags) error {
 			if plan.HasFlag(words, g.Name) {
 				return fmt.Errorf("--%s: --%s sets it too: give one of them", g.Name, name)
 			}
+		}
+		if i == 1 && t.ycsb.Given() {
+			became, notes, err := t.ycsb.Args(func(name string) bool {
+				return plan.HasFlag(words, name) || slices.ContainsFunc(t.given, func(s experiment.Setting) bool { return s.Name == name })
+			})
+			if err != nil {
+				return err
+			}
+			t.notes = append([]string{"YCSB's properties: " + strings.Join(became, " ")}, notes...)
+			words = slices.Concat(became, words) // typed ones win
 		}
 		*args = slices.Concat(*args, words)
 	}

@@ -56,6 +56,7 @@ type Config struct {
 
 	Lab metrics.Lab // the hosts to make on this machine; Hosts 0: none
 
+	notes   []string                       // on the command line, for the user
 	planner Planner                        // of the experiment; nil of a plain run
 	extras  Extras                         // whose flags the command line may have
 	view    func(metrics.Preflight) string // of what the preflight finds; nil: its own table
@@ -193,6 +194,8 @@ func (t *Trials) flags(fs *flag.FlagSet, base plan.Spec, programs plan.Flags) {
 func (t *argsText) specFlags(fs *flag.FlagSet, s *plan.Spec) {
 	fs.StringVar(&t.server, "server-args", "", "arguments for every server, in one `string`, quoted as for a shell")
 	fs.StringVar(&t.client, "client-args", "", "arguments for every client, in one `string`, quoted as for a shell")
+	fs.Func("P", "take the workload from a `file` of YCSB's properties, such as workloads/workloada; flags that are typed win", t.ycsb.ReadFile)
+	fs.Func("p", "a property of YCSB, `name=value`, which wins over one of -P", t.ycsb.Set)
 	parsed(fs, &s.Secs, "secs", "least length of the measured window in `seconds` (default: the client's -secs)", plan.ParseCount)
 	fs.BoolVar(&s.Symmetric, "symmetric", s.Symmetric, "every node serves and loads; such a run is compared only with others of its kind")
 	parsed(fs, &s.ServersPerNode, "servers-per-node", "`number` of servers on each node that serves (default 1)", plan.ParseCount)

@@ -105,6 +105,9 @@ func (l *Launcher) run(ctx context.Context, args []string) (err error) {
 	case cfg.Work != nil:
 		return cfg.Work(Site{&series{resolver: &resolver{launcher: l, cfg: cfg}}}, l.Stdout)
 	}
+	for _, note := range cfg.notes {
+		fmt.Fprintln(l.progress, note)
+	}
 	given := args
 	if cfg, args, err = l.earlier(cfg, args); err != nil {
 		return usage(err)

@@ -35,7 +35,7 @@ func ParseRates(text string) ([]string, error) {
 	for i, rate := range rates {
 		number, share := strings.CutSuffix(rate, "%")
 		n, ok := cli.ParseCount(number)
-		if !ok || share && strings.ContainsAny(number, "kMG") {
+		if !ok || share && strings.ContainsAny(number, "kKmMgG") {
 			return nil, errors.New("want rates in ops/s or in percent of the peak, as in 100k,200k,300k or 20%,50%,80%")
 		}
 		if !share {

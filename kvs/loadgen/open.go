@@ -200,7 +200,7 @@ func (r Rate) Open() bool { return r != Rate{} }
 func (r *Rate) Set(text string) error {
 	number, share := strings.CutSuffix(text, "%")
 	n, ok := cli.ParseCount(number)
-	if !ok || share && strings.ContainsAny(number, "kMG") {
+	if !ok || share && strings.ContainsAny(number, "kKmMgG") {
 		return errors.New("want operations per second of all clients together, such as 200k, or a share of the measured peak, such as 70%")
 	}
 	if *r = (Rate{OpsPerS: n}); share {

@@ -36,9 +36,6 @@ type Flags struct {
 // names of today.
 var RenamedFlags = map[string]string{"check": "linearizable", "recheck": "verify-history", "coalesce": "dedup"}
 
-// otherFlags says what flags to use in place of a former one whose name could mean two.
-var otherFlags = map[string]string{"trace": "-exec-trace for an execution trace of the program, or -replay for a trace of operations"}
-
 // NewFlags returns an empty flag set for a program.
 func NewFlags(program string) *Flags {
 	return &Flags{FlagSet: flag.NewFlagSet(program, flag.ContinueOnError), sampleEvery: reportEvery, of: map[string]metrics.FlagClass{}}
@@ -58,10 +55,10 @@ func (f *Flags) Common() {
 	f.StringVar(&f.execTrace, "exec-trace", "", "write an execution trace for go tool trace, several MB a second,"+where)
 }
 
-// Parse parses args, refuses positional arguments, and runs the checks. aliases are the
-// labs' names of flags. Its errors are UsageErrors of one line, or a request for help
+// Parse parses args, refuses positional arguments, and runs the checks. theirs are
+// others' names of flags. Its errors are UsageErrors of one line, or a request for help
 // that Main prints.
-func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func() error) error {
+func (f *Flags) Parse(args []string, theirs map[string]string, checks ...func() error) error {
 	f.SetOutput(io.Discard)
 	for old, name := range RenamedFlags {
 		if g := f.Lookup(name); g != nil {
@@ -73,12 +70,7 @@ func (f *Flags) Parse(args []string, aliases map[string]string, checks ...func()
 		return helpError(f.usageText())
 	}
 	if err != nil {
-		if name, unknown := cli.UnknownFlag(err, f.FlagSet, "-"); unknown != nil {
-			err = unknown
-			if right := cmp.Or(aliases[name], otherFlags[name]); right != "" {
-				err = fmt.Errorf("-%s: unknown flag; use %s", name, right)
-			}
-		}
+		err = cmp.Or(cli.UnknownFlag(err, f.FlagSet, "-", theirs), err)
 		return UsageError{fmt.Errorf("%w (-help lists the flags)", cli.WrongValue(err, f.FlagSet))}
 	}
 	if f.NArg() > 0 {

@@ -45,7 +45,7 @@ type config struct {
 // aliases are the labs' names of flags.
 var aliases = map[string]string{
 	"numshards": "-engine", "num-shards": "-engine", "alloc": "-engine", "host": "-listen host:port",
-	"addr": "-listen host:port", "address": "-listen host:port",
+	"trace": "-exec-trace", "addr": "-listen host:port", "address": "-listen host:port",
 }
 
 // parse parses a command line; its errors are node.UsageErrors.
@@ -66,7 +66,7 @@ func parse(args []string, foreign []driver.Row, gateways []Gateway) (config, *no
 	c.defineDisk(flags)
 	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
-	flags.IntVar(&c.SocketBuffer, "socket-buffer", 0, "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
+	flags.Var(cli.Bytes(&c.SocketBuffer), "socket-buffer", "`bytes` of every socket's send and receive buffers, up to the kernel's maximum; 0 is the kernel's default")
 	flags.Common()
 	c.Gateways = make([]string, len(gateways))
 	for i, g := range gateways {
@@ -75,8 +75,8 @@ func parse(args []string, foreign []driver.Row, gateways []Gateway) (config, *no
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "maximum number of `connections`")
 	flags.BoolVar(&c.AllowPublic, "allow-public", false, "allow all interfaces, the control interface and public addresses")
 	flags.StringVar((*string)(&c.MaxMemory), "max-memory", string(c.MaxMemory), "`memory` at which the server stops with an error: a share of the machine's or the control group's, or a size such as 12GiB")
-	flags.IntVar(&c.Limits.Frame, "max-frame", c.Limits.Frame, "maximum `bytes` of a request")
-	flags.IntVar(&c.Limits.Batch, "max-batch", c.Limits.Batch, "maximum `operations` of a request")
+	flags.Var(cli.Bytes(&c.Limits.Frame), "max-frame", "maximum `bytes` of a request")
+	flags.Var(cli.Count(&c.Limits.Batch), "max-batch", "maximum `operations` of a request")
 	flags.DurationVar(&c.Limits.Request, "request-timeout", c.Limits.Request, "close a connection if a request and its reply take longer")
 	flags.DurationVar(&c.Limits.Idle, "idle-timeout", c.Limits.Idle, "close a connection without a request for this time")
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")

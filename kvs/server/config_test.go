@@ -83,7 +83,7 @@ func TestParseErrors(t *testing.T) {
 		{"-model pool:1 -repeat", "-repeat -model pool:1: want -model conn with -repeat"},
 		{"-max-connections 0", "-max-connections 0"},
 		{"-max-connections many", "-max-connections"},
-		{"-max-memory 12GB", `-max-memory "12GB": want a share of the machine's, 70%, or a size, 12GiB or 500MiB`},
+		{"-max-memory 12", `-max-memory "12": want a share of the machine's, 70%, or a size, 12GiB or 500MiB`},
 		{"-max-batch 0", "-max-batch 0: want"},
 		{"-max-frame 0", "-max-frame 0: want 1 to 67108864 bytes"},
 		{"-request-timeout 5", `-request-timeout: want a time such as 500ms or 2s`},

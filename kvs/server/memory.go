@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"kvlab/internal/cli"
 	"kvlab/metrics/usage"
 )
 
@@ -29,12 +30,8 @@ func (c memoryCap) bytes(total uint64) (uint64, error) {
 			return total / 100 * percent, nil
 		}
 	}
-	for unit, shift := range map[string]uint{"GiB": 30, "MiB": 20} {
-		if number, ok := strings.CutSuffix(text, unit); ok {
-			if n, err := strconv.ParseUint(number, 10, 32); err == nil && n >= 1 {
-				return n << shift, nil
-			}
-		}
+	if n, ok := cli.ParseBytes(text); ok && n >= 1e6 && n < 1<<62 {
+		return uint64(n), nil
 	}
 	return 0, fmt.Errorf("-max-memory %q: want a share of the machine's, 70%%, or a size, 12GiB or 500MiB", text)
 }

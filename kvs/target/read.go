@@ -32,6 +32,9 @@ func (t *Target) readShipped(name string) error {
 	if info, err := os.Stat(path); path != name || err == nil && info.IsDir() {
 		return fmt.Errorf("%s: want the file that says how the store there is built and started, such as %s", name, filepath.Join(path, "store.toml"))
 	}
+	if _, isNumber := cli.ParseCount(name); isNumber {
+		return fmt.Errorf("%s: want the store; operations per second are -rate %[1]s", name)
+	}
 	if !slices.Contains(names, name) {
 		return fmt.Errorf("want %s, %s, a URL such as redis://host:port, or a file that ends in .toml%s",
 			own, strings.Join(names, ", "), cli.DidYouMean(name, "", append(names, own)))

@@ -109,10 +109,7 @@ func (c *Call) Words() (words []string, err error) {
 			c.Flags.PrintDefaults()
 			return nil, err
 		} else if err != nil {
-			if _, unknown := cli.UnknownFlag(err, c.Flags, "--"); unknown != nil {
-				err = unknown
-			}
-			return nil, Wrong("%w (see kvsplot -h)", err)
+			return nil, Wrong("%w (see kvsplot -h)", cmp.Or(cli.UnknownFlag(err, c.Flags, "--", nil), err))
 		}
 		if c.Flags.NArg() == 0 {
 			return words, nil

@@ -49,13 +49,13 @@ func (l *Law) Set(text string) error {
 		return nil
 	}
 	first, last, isRange := strings.Cut(text, "-")
-	least, err := strconv.Atoi(first)
-	most := least
-	if isRange && err == nil {
-		most, err = strconv.Atoi(last)
+	var least, most int
+	err := cli.Bytes(&least).Set(first)
+	if most = least; isRange && err == nil {
+		err = cli.Bytes(&most).Set(last)
 	}
 	if err != nil || isRange && least >= most {
-		return fmt.Errorf("want a number of bytes such as 128, a range from the least to the most such as 24-1024, or etc")
+		return fmt.Errorf("want a number of bytes such as 128 or 1KB, a range from the least to the most such as 24-1024, or etc")
 	}
 	*l = Law{Least: least, Most: most}
 	return nil

@@ -196,7 +196,7 @@ func TestFlag(t *testing.T) {
 			t.Errorf("%s: %+v, which prints as %s", text, l, &l)
 		}
 	}
-	for _, text := range []string{"x", "-1", "12-", "-", "1024-24", "24-24", "24--3", "ETC", "etc-9", "1e3", "24-1024-9", "24 - 1024"} {
+	for _, text := range []string{"x", "-1", "12-", "-", "1024-24", "24-24", "24--3", "ETC", "etc-9", "-1e3", "24-1024-9", "24 - 1024"} {
 		var l size.Law
 		if err := l.Set(text); err == nil || !strings.Contains(err.Error(), "such as 24-1024, or etc") {
 			t.Errorf("%q: %+v, error %v", text, l, err)
