@@ -137,6 +137,8 @@ func shorten(command string) string {
 	switch {
 	case strings.Contains(line, "--name "): // a baseline has trials; its limits are for a quiet machine
 		line = strings.NewReplacer("--trials 6", "--trials 3", "slower=5%", "slower=99%", "cpu=5%", "cpu=900%").Replace(line)
+	case strings.Contains(line, "--fail-if "):
+		line = strings.NewReplacer("rate=1M", "rate=1", "p99=5ms", "p99=60s").Replace(line)
 	case strings.Contains(line, "--curve"): // a machine that is busier than at the peak keeps up with these rates
 		line = addClientArgs(strings.Replace(line, "--curve", "--secs 2 --trials 1 --curve 10%,20%", 1), "-warmup 2")
 	case strings.Contains(line, "--ab "), strings.Contains(line, "--sweep "):

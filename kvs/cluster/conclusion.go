@@ -95,14 +95,18 @@ func findBaseline(cfg Config) (*compare.Baseline, error) {
 	return b, nil
 }
 
-// check compares a VALID result with the baseline, if there is one. The text has a line for
-// each limit. The error, which needs no further words, says that a limit was not shown to be
-// kept.
+// check holds a VALID result against the limits, if there are any: against the baseline, or
+// alone. The text has a line for each. The error, which needs no further words, says that a
+// limit was not shown to be kept.
 func (l *Launcher) check(cfg Config, dir trial.Folder, judged metrics.Verdict) (text string, err error) {
-	if l.baseline == nil || !judged.Valid {
+	if len(cfg.FailIf) == 0 || !judged.Valid {
 		return "", nil
 	}
-	lines, kept, err := l.baseline.Check(string(dir), cfg.FailIf)
+	lines, kept, err := compare.Keep(string(dir), cfg.FailIf)
+	if l.baseline != nil && err == nil {
+		relative, all, failed := l.baseline.Check(string(dir), cfg.FailIf)
+		lines, kept, err = append(lines, relative...), kept && all, failed
+	}
 	switch {
 	case err != nil:
 		lines = []string{fmt.Sprintf("no check: %v", err)}

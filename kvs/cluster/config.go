@@ -97,7 +97,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 	fs.BoolVar(&cfg.DryRun, "dry-run", false, "print nodes, roles, addresses and commands; start nothing")
 	parsed(fs, &cfg.Grade, "grade", "grade the result on the scale in this `file`, such as plots/grades.toml, which also sets the work", compare.ReadScale)
 	fs.StringVar(&cfg.Baseline, "baseline", "", "with --fail-if: compare the result with the newest run in the folder of --out that has this `name`, given by its --name or its folder")
-	fs.Func("fail-if", "with --baseline: exit with status 1 unless the result is shown not to be worse than the baseline by this `share`: slower=5%, p99=10% (latency) or cpu=5% (processor time per operation); may be given again", func(text string) error {
+	fs.Func("fail-if", "exit with status 1 unless the result is shown to keep this `limit`: rate=1M, p99=5ms, failed=0.1% or cpu=2us (processor time per operation); or with --baseline, not to be worse than the baseline by a share: slower=5%, p99=10%, cpu=5%; may be given again", func(text string) error {
 		limit, err := compare.ParseLimit(text)
 		cfg.FailIf = append(cfg.FailIf, limit)
 		return err

@@ -12,6 +12,7 @@ import (
 	"kvlab/kvs/cluster/virtual"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
+	"kvlab/plots/compare"
 )
 
 // Rule says what may stand beside a flag. All names are of flags, with spaces between them.
@@ -38,8 +39,8 @@ var rules = []Rule{
 	{Flag: "seed", Needs: "sweep curve slo ab"},
 	{Flag: "slo", Excludes: "sweep until grade"},
 	{Flag: "grade", Excludes: "sweep"},
-	{Flag: "baseline", Needs: "fail-if", Excludes: "sweep curve slo ab until soak selftest"},
-	{Flag: "fail-if", Needs: "baseline"},
+	{Flag: "baseline", Excludes: "until"},
+	{Flag: "fail-if", Excludes: "sweep curve slo ab soak selftest"},
 	{Flag: "quick", Excludes: "soak selftest grade"},
 	{Flag: "restart-at", Excludes: "soak selftest together curve slo grade"},
 	{Flag: "name", Excludes: "resume"},
@@ -102,6 +103,8 @@ func (c Config) validate(fs *flag.FlagSet) error {
 		return errors.New("--ab: " + abForm)
 	case t.isCurve() && plan.HasFlag(c.ClientArgs, "rate"):
 		return errors.New("--curve and --slo choose the rates: leave -rate out")
+	case slices.ContainsFunc(c.FailIf, compare.Limit.Relative) != (c.Baseline != ""):
+		return errors.New("--baseline NAME and a --fail-if in per cent of it, such as slower=5%, belong together; alone --fail-if needs a value, such as rate=1M or p99=5ms")
 	case t.Until > 0 && t.Trials > experiment.Most:
 		return fmt.Errorf("--trials %d: with --until at most %d", t.Trials, experiment.Most)
 	case c.Deadline > 0 && c.Deadline <= c.Soak:

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,28 +167,4 @@ func TestDoubt(t *testing.T) {
 	check(`; main is 3 days old: to measure both today, --ab commit:0123456789ab ""`)
 	b.settings[machinesSetting] = "another"
 	check(`; main is 3 days old and of other machines: to measure both today, --ab commit:0123456789ab ""`)
-}
-
-func TestParseLimit(t *testing.T) {
-	if _, most := limits(t, "cpu=100%")[0].bounds(); most != math.Log(2) {
-		t.Errorf("cpu=100%% lets the logarithm of the ratio be %g, want that of 2", most)
-	}
-	for text, want := range map[string]string{
-		"slowr=5%":    `the measure "slowr": want one of slower, p99, cpu; did you mean slower?`,
-		"":            `the measure "": want one of slower, p99, cpu`,
-		"slower":      "want slower=PERCENT, above 0% and below 100%, as in slower=5%",
-		"slower=5":    "want slower=PERCENT",
-		"p99=0%":      "want p99=PERCENT",
-		"p99=-1%":     "want p99=PERCENT",
-		"slower=100%": "want slower=PERCENT, above 0% and below 100%, as in slower=5%",
-		"cpu=Inf%":    "want cpu=PERCENT, above 0%, as in cpu=5%",
-		"cpu=NaN%":    "want cpu=PERCENT",
-		"cpu=5%%":     "want cpu=PERCENT",
-		"SLOWER=5%":   "did you mean slower?",
-		"slower =5%":  "did you mean slower?",
-	} {
-		if l, err := ParseLimit(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, %v; want %q", text, l, err, want)
-		}
-	}
 }
