@@ -11,7 +11,7 @@ const HotKeys = 1024
 // server's intervals.
 type Witness struct {
 	Form  string      `json:"form"`            // the preset and the settings of the calls
-	First int64       `json:"first_ns"`        // arrival of the first call, in nanoseconds since 1970 by the clock of Record.Time; 0 without calls
+	First int64       `json:"first_ns"`        // arrival of the first call, in nanoseconds since 1970 by the machine's clock; 0 without calls
 	Last  int64       `json:"last_ns"`         // arrival of the last one
 	Gets  uint64      `json:"gets"`            // executed
 	Puts  uint64      `json:"puts"`            // likewise
@@ -26,7 +26,7 @@ type Witness struct {
 	Most        uint64  `json:"most"`        // and of the one with the most
 
 	InFlight      uint64  `json:"in_flight"`      // calls that arrived and were not answered, on one connection, at most
-	InFlightMean  float64 `json:"in_flight_mean"` // at the arrival of a call, with it
+	InFlightMean  float64 `json:"in_flight_mean"` // likewise, on average over the calls
 	Overtakable   uint64  `json:"overtakable"`    // calls that arrived while the connection's call before was in flight, of which one writes a key below 64 that the other has
 	LonePuts      uint64  `json:"lone_puts"`      // calls of one put alone
 	FlushedByPut  uint64  `json:"flushed_by_put"` // other calls, with one put, which is last, or with none and a lone put as the connection's next call
@@ -42,7 +42,7 @@ type Witness struct {
 	Strange  uint64   `json:"strange"`            // operations on keys that are no decimal numbers
 	Stranger string   `json:"stranger,omitempty"` // the first such key
 	Distinct uint64   `json:"distinct"`           // keys below 2^20 that had an operation
-	ColdGets uint64   `json:"cold_gets"`          // gets of keys of ColdKey or more, in one call of 16 and the next of its connection
+	ColdGets uint64   `json:"cold_gets"`          // gets of keys of ColdKey or more, in one call of 17 and the next of its connection
 	ColdBoth uint64   `json:"cold_both"`          // of them, gets of keys that one of these two calls also puts
 }
 

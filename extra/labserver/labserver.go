@@ -24,6 +24,7 @@ import (
 	"kvlab/kvs/server"
 	"kvlab/kvs/service"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 )
 
 // Row is the gateway of kvsserver.
@@ -34,7 +35,10 @@ var Row = server.Gateway{
 	Open: func(s *service.Service, o server.GatewayOptions) (serve func(net.Conn) error, summarize func(*metrics.Summary)) {
 		form, preload, _ := parse(o.Value) // Form has refused errors
 		all := New(s, form, preload, o.Value)
-		return all.Serve, all.Summarize
+		return all.Serve, func(summary *metrics.Summary) {
+			all.Summarize(summary)
+			o.Logf("%s", text(summary.Witness))
+		}
 	},
 }
 
@@ -66,6 +70,20 @@ func parse(text string) (form *lab.Form, preload int, err error) {
 	}
 	form, err = lab.NewForm(settings)
 	return form, preload, err
+}
+
+// text says the most of a witness.
+func text(w *metrics.Witness) string {
+	if w.Calls == 0 {
+		return "no client has sent an operation"
+	}
+	most := 0
+	for _, size := range w.Sizes {
+		most = max(most, size.Most)
+	}
+	return fmt.Sprintf("the clients sent %s on %s, %.2f %% of them GETs; %.1f operations a call, %d at most; %s in flight on a connection at most; left %s unanswered, and repeated %d",
+		format.Plural(w.Ops(), "operation"), format.Plural(w.Connections, "connection"), 100*float64(w.Gets)/float64(w.Ops()),
+		float64(w.Ops())/float64(w.Calls), most, format.Plural(w.InFlight, "call"), format.Plural(w.Unanswered, "call"), w.Repeats)
 }
 
 // Peer is the name of all clients in the service's counts.

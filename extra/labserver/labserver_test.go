@@ -82,6 +82,9 @@ func trial(t *testing.T, servers int, c labtest.Client) (found []metrics.CheckRe
 	}
 	asked := witness.Asked{Workload: workload.DefaultConfig(), Secs: c.Secs, Clients: 1, Workers: c.Workers, Batch: c.Batch}
 	asked.Workload.Records = uint64(c.Records)
+	if c.Reads == 0.5 {
+		asked.Workload.Workload = workload.YCSBA
+	}
 	if c.Form == "base" {
 		asked.Batch = 1
 	}
@@ -135,13 +138,13 @@ func TestHonestClients(t *testing.T) {
 		{"one operation a call", 1, false, labtest.Client{Form: "base"}},
 		{"batches", 2, false, labtest.Client{Form: "clawcodes"}},
 		{"batches, busy", 2, true, labtest.Client{Form: "kangyang"}},
-		{"shared connections", 2, false, labtest.Client{Form: "clawcodes", Shared: true, Workers: 8}},
-		{"a PUT ends a batch", 2, false, labtest.Client{Form: "dashree", Flush: true, Batch: 8}},
+		{"shared connections", 2, false, labtest.Client{Form: "sacatrash", Shared: true, Workers: 8}},
+		{"a PUT ends a batch", 2, false, labtest.Client{Form: "gianghta", Flush: true, Batch: 8}},
+		{"a PUT ends a batch, busy", 1, true, labtest.Client{Form: "dashree-gets", Flush: true, Batch: 8}},
 		{"awaits all replies", 2, false, labtest.Client{Form: "citywatch", Async: true, Tail: true}},
 		{"GETs and PUTs apart", 2, false, labtest.Client{Form: "haoren", Tail: true}},
-		{"a long way to get ready", 1, true, labtest.Client{Form: "kangyang", Ready: 150 * time.Millisecond}},
-		{"without a warm-up", 2, false, labtest.Client{Form: "citywatch", Skip: 80 * time.Millisecond}},
-		{"half PUTs", 1, false, labtest.Client{Form: "dashree"}},
+		{"a long way to get ready", 1, true, labtest.Client{Form: "venkateshdb", Ready: 150 * time.Millisecond}},
+		{"half PUTs, without a warm-up", 2, false, labtest.Client{Form: "dashree", Reads: 0.5, Skip: 80 * time.Millisecond}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.busy {
@@ -158,11 +161,8 @@ func TestHonestClients(t *testing.T) {
 	}
 }
 
-// tries is how often a faulty client runs until it is named: in a fifth of a second, a machine that
-// does other work may do too little of its work, or all of it in a moment.
-const tries = 5
-
-// Every fault is named by its own check.
+// Every fault is named by its own check. The short form has five tries: in a fifth of a second, a
+// machine that does other work may do too little of the client's, or all of it in a moment.
 func TestFaultyClients(t *testing.T) {
 	for _, c := range []struct {
 		servers int
@@ -190,7 +190,7 @@ func TestFaultyClients(t *testing.T) {
 			for seed := range seeds(1, 10) {
 				c.client.Seed = seed + 1
 				var all []string
-				for range tries { // each has other times
+				for range seeds(5, 1) {
 					found, claim := trial(t, c.servers, c.client)
 					texts, ids := accused(found)
 					if all = append(all, claim+"\n"+strings.Join(texts, "\n")); slices.Contains(ids, c.want) {

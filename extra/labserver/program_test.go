@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/rpc"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"kvlab/extra/labserver"
 	"kvlab/internal/labtest"
@@ -38,6 +40,17 @@ func TestForms(t *testing.T) {
 				return said
 			}
 			get := func(key string) labtest.Op { return labtest.Op{Key: key, IsRead: true} }
+			plain, err := net.Dial("tcp", r.l.Addr().String()) // without HTTP
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := rpc.NewClient(plain)
+			defer other.Close()
+			for _, call := range labtest.Forms[preset]([]labtest.Op{get("1")}) {
+				if err := other.Call(call.Method, call.Args, call.Reply); err != nil {
+					t.Error(err)
+				}
+			}
 			if said := do(get("7")); strings.ContainsAny(said, "xv") {
 				t.Errorf("a missing key: %s", said)
 			}
@@ -106,6 +119,9 @@ func TestProgram(t *testing.T) {
 	if err := do.Encode(node.Command{Do: node.Stop}); err != nil {
 		t.Fatal(err)
 	}
+	if line := next(func(e node.Event) bool { return strings.Contains(e.Text, "the clients sent") }).Text; !strings.Contains(line, "on 2 connections") || !strings.Contains(line, "left 0 calls unanswered") {
+		t.Error(line)
+	}
 	summary := next(func(e node.Event) bool { return e.Record != nil && e.Record.Summary != nil }).Record.Summary
 	w := summary.Witness
 	if w == nil || w.Form != "citywatch?preload=100" || w.Ops() != said.Ops || w.Hits != w.Gets || w.Connections != 2 || w.Distinct != 100 || w.Highest != 99 {
@@ -162,7 +178,7 @@ func netRPC(b *testing.B, preset string) string {
 
 func benchmark(b *testing.B, preset, addr string) {
 	c := labtest.Client{Form: preset, Hosts: []string{addr}, Workers: 8, Batch: 1024, Reads: 0.95, Records: 100_000, Secs: 1}
-	ops, secs := uint64(0), 0.0
+	ops, secs, before := uint64(0), 0.0, processorTime()
 	for b.Loop() {
 		said, err := c.Run()
 		if err != nil {
@@ -171,4 +187,12 @@ func benchmark(b *testing.B, preset, addr string) {
 		ops, secs = ops+said.Ops, secs+said.RanS
 	}
 	b.ReportMetric(float64(ops)/secs, "ops/s")
+	b.ReportMetric(float64(processorTime()-before)/float64(ops), "cpu-ns/op") // with the client's
+}
+
+// processorTime returns the process's processor time.
+func processorTime() time.Duration {
+	var use syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &use) // it is this process
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }

@@ -37,6 +37,7 @@ type GatewayOptions struct {
 	Limits     wire.Limits            // of each connection; a command has Frame bytes at most
 	Engine     string                 // its name
 	Check      func([]kvs.Kind) error // why the engine cannot execute one of the kinds
+	Logf       func(string, ...any)   // writes to the server's log
 }
 
 // protocolFlags are the flags of kvlab's own protocol.
@@ -88,7 +89,7 @@ func (s *server) openGateway(g Gateway, value string, row engine.Row, own *liste
 	s.node.Logf("Starting %s gateway on %s", g.Protocol, address)
 	var summarize func(*metrics.Summary)
 	l.foreign, summarize = g.Open(s.service, GatewayOptions{
-		Value: value, Password: s.config.Token, ThirdParty: s.thirdParty, Limits: s.config.Limits, Engine: row.Name,
+		Value: value, Password: s.config.Token, ThirdParty: s.thirdParty, Limits: s.config.Limits, Engine: row.Name, Logf: s.node.Logf,
 		Check: func(kinds []kvs.Kind) error {
 			if row.NoStore {
 				return fmt.Errorf("-engine %s keeps no keys", row.Name)

@@ -35,10 +35,13 @@ type Request struct {
 	message *message // of calls; nil of a fault
 }
 
-// Serve makes a connection that a client has opened one of a server of the form.
+// Serve makes a connection that a client has opened one of a server of the form. The client
+// says by its first words whether it speaks net/rpc by HTTP or on TCP.
 func (f *Form) Serve(socket net.Conn) (*Served, error) {
 	in, out := bufio.NewReaderSize(socket, 64<<10), bufio.NewWriterSize(socket, 64<<10)
-	if !f.tcp {
+	if first, err := in.Peek(len(http.MethodConnect)); err != nil {
+		return nil, err
+	} else if string(first) == http.MethodConnect {
 		if _, err := http.ReadRequest(in); err != nil {
 			return nil, err
 		}
