@@ -60,7 +60,7 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 	trials := func(plan metrics.Sweep, rates ...float64) func(*strings.Builder, trial.Folder) error {
 		return func(w *strings.Builder, dir trial.Folder) error {
 			done := madeTrials(&plan, rates)
-			return finish(w, experiment.Sweep{Plan: plan}.Conclude(done, nil).Brief, answer.OfTrials(plan, done), dir, metrics.Verdict{Valid: true}, nil)
+			return (&Launcher{Stdout: w}).finish(experiment.Sweep{Plan: plan}.Conclude(done, nil).Brief, answer.OfTrials(plan, done), dir, metrics.Verdict{Valid: true}, nil)
 		}
 	}
 	return map[string]func(*strings.Builder, trial.Folder) error{
@@ -102,13 +102,13 @@ func answers() map[string]func(w *strings.Builder, dir trial.Folder) error {
 			done := madeTrials(&plan, []float64{6.9e6, 7.6e6, 6.8e6, 7.5e6, 7.0e6, 7.7e6})
 			a := answer.OfTrials(plan, done)
 			a.Headline, a.Basis = compare.Comparison{Results: []compare.Result{{Comparison: stats.Compare([]float64{1, 1}, []float64{1.102, 1.102}, stats.Paired), Paired: true, A: 2, B: 2}}}.Headline()
-			return finish(w, experiment.Sweep{Plan: plan}.Conclude(done, nil).Brief, a, dir, metrics.Verdict{Valid: true}, nil)
+			return (&Launcher{Stdout: w}).finish(experiment.Sweep{Plan: plan}.Conclude(done, nil).Brief, a, dir, metrics.Verdict{Valid: true}, nil)
 		},
 		"failed": func(w *strings.Builder, dir trial.Folder) error {
 			plan := metrics.Sweep{Knobs: []metrics.Knob{{Name: "batch", Values: []string{"1024", "8192"}}}}
 			done := madeTrials(&plan, []float64{5.4e6, 7.0e6})
 			done[1].Verdict = metrics.Verdict{Reason: "TOO SHORT: a round takes 0.226 s", Node: "node1"}
-			return finish(w, experiment.Sweep{Plan: plan}.Conclude(done, nil).Brief, answer.OfTrials(plan, done), dir, metrics.Verdict{Reason: "1 of 2 trials failed"}, nil)
+			return (&Launcher{Stdout: w}).finish(experiment.Sweep{Plan: plan}.Conclude(done, nil).Brief, answer.OfTrials(plan, done), dir, metrics.Verdict{Reason: "1 of 2 trials failed"}, nil)
 		},
 		"trials":  trials(metrics.Sweep{}, 7.01e6, 7.04e6, 6.98e6, 7.1e6, 7.05e6, 7.0e6),
 		"sweep":   trials(metrics.Sweep{Knobs: []metrics.Knob{{Name: "batch", Values: []string{"64", "1024", "8192"}}}}, 1.1e6, 5.4e6, 7.0e6),
@@ -202,16 +202,6 @@ func TestProgress(t *testing.T) {
 	}
 	if len(lines) != 3 || utf8.RuneCountInString(lines[1]) != 39 || lines[2] != "failed\n" {
 		t.Errorf("on a terminal: %q", lines)
-	}
-}
-
-// Colours are for terminals, and the words stay without them.
-func TestPainter(t *testing.T) {
-	if got := painterOf(&strings.Builder{}).paint(red, "INVALID"); got != "INVALID" {
-		t.Errorf("off a terminal: %q", got)
-	}
-	if got := painter(true).paint(red, "INVALID"); got != "\x1b[1;31mINVALID\x1b[0m" {
-		t.Errorf("on a terminal: %q", got)
 	}
 }
 

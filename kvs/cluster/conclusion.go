@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"kvlab/kvs/cluster/trial"
 	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
-	"kvlab/metrics/format"
 	"kvlab/plots/compare"
 	"kvlab/plots/folder"
 	"kvlab/plots/report"
@@ -49,15 +47,16 @@ func (l *Launcher) conclude(cfg Config, dir trial.Folder, run metrics.Run, ended
 	if _, err := os.Stat(dir.Path(own)); err == nil { // a foreign store has a log of its own
 		a.Next = strings.Replace(a.Next, "kvsserver-"+run.Verdict.Node+".log", own, 1)
 	}
-	return cmp.Or(finish(l.Stdout, text+checks, a, dir, run.Verdict, ended), failed)
+	return cmp.Or(l.finish(text+checks, a, dir, run.Verdict, ended), failed)
 }
 
 // finish prints a result, its answer and its verdict, and returns the error behind the
 // exit status.
-func finish(w io.Writer, result string, a answer.Answer, dir trial.Folder, verdict metrics.Verdict, ended error) error {
-	fmt.Fprint(w, result)
-	printAnswer(w, a, dir)
-	fmt.Fprintf(w, "verdict %s\n", verdict)
+func (l *Launcher) finish(result string, a answer.Answer, dir trial.Folder, verdict metrics.Verdict, ended error) error {
+	l.document.Conclude(string(dir), a, verdict, result)
+	fmt.Fprint(l.Stdout, result)
+	a.Print(l.Stdout, string(dir), folder.Page(string(dir)))
+	fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
 	if verdict.Valid {
 		return nil
 	}
@@ -151,89 +150,4 @@ func soakText(run metrics.Run) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// printAnswer prints a result in about eight lines of 80 characters: the figures, what was
-// checked, what limits and what weakens them, where the rest is, and what to do next. A result
-// that is not good has at most mostLines with the verdict. The verdict has the whole reason.
-func printAnswer(w io.Writer, a answer.Answer, dir trial.Folder) {
-	p := painterOf(w)
-	var rest strings.Builder
-	line := func(name, colour, text string) {
-		if text = format.Wrap(text, answerIndent, answerIndent); !a.Good && (name == "checked" || name == "limit") {
-			text = firstLines(text, 1)
-		}
-		if text != "" {
-			fmt.Fprintf(&rest, "%s%s%s\n", p.paint(colour, name), strings.Repeat(" ", answerIndent-len(name)), text)
-		}
-	}
-	if !a.Good {
-		line("rate", bold, a.Basis)
-	}
-	line("rate", bold, a.Rate)
-	line("latency", bold, a.Latency)
-	line("bytes", bold, a.Bytes)
-	line("restart", bold, a.Restart)
-	line("checked", bold, a.Checked)
-	line("limit", bold, a.Limit)
-	for _, r := range a.Caveats {
-		line("caveat", yellow, r.String())
-	}
-	report, where := string(dir), "logs"
-	if name := folder.Page(string(dir)); name != "" {
-		report, where = dir.Path(name), "report"
-	}
-	line(where, bold, report)
-	line("next", bold, a.Next)
-	if a.Verdict != "" {
-		colour, head := red, a.Verdict+": "+a.Headline
-		if a.Good {
-			colour, head = green, strings.Join(format.NonEmpty(head, a.Basis), ", ")
-		}
-		if head = format.Wrap(head, 0, 2); !a.Good {
-			head = firstLines(head, max(1, mostLines-1-strings.Count(rest.String(), "\n")))
-		}
-		fmt.Fprintln(w, p.paint(colour, a.Verdict)+strings.TrimPrefix(head, a.Verdict))
-	}
-	fmt.Fprint(w, rest.String())
-}
-
-// firstLines cuts a text after some lines.
-func firstLines(text string, most int) string {
-	lines := strings.Split(text, "\n")
-	if len(lines) <= most {
-		return text
-	}
-	return strings.Join(lines[:most], "\n") + " …"
-}
-
-// mostLines is the largest number of lines of an INVALID result on a terminal.
-const mostLines = 6
-
-// answerIndent is the column at which an answer's sentences begin.
-const answerIndent = 9
-
-// The colours of text, as parameters of SGR (ECMA-48, 8.3.117). Every palette has them. They
-// say nothing that the words do not.
-const (
-	bold   = "1"
-	green  = "1;32"
-	red    = "1;31"
-	yellow = "33"
-)
-
-// painter colours text, or returns it as it is.
-type painter bool
-
-// painterOf returns the painter for an output: it colours text on a terminal, unless
-// NO_COLOR is set (https://no-color.org).
-func painterOf(w io.Writer) painter {
-	return painter(format.Width(w) > 0 && os.Getenv("NO_COLOR") == "")
-}
-
-func (p painter) paint(colour, text string) string {
-	if !p || text == "" {
-		return text
-	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }

@@ -35,7 +35,6 @@ type Config struct {
 	SSHConfig string // ssh -F
 	DryRun    bool   // print the plan, start nothing
 	Preflight bool   // check the nodes, start no run
-	JSON      bool   // print the preflight as JSON
 
 	Trials Trials // the trials and their settings
 	Rerun  rerun  // of another run; none if its folder is ""
@@ -110,7 +109,7 @@ func newFlagSet(cfg *Config, text *argsText, programs plan.Flags, defaultOut str
 			return view.Check(value)
 		})
 	}
-	fs.BoolVar(&cfg.JSON, "json", false, "with --preflight: print what is found as JSON")
+	fs.Bool("json", false, "print the answer as one JSON object (docs/results.md), and all else on standard error")
 	fs.BoolVar(&cfg.Reap, "reap", false, "end the processes that this user's runs have left on the nodes, and any run in progress, by pid and start time; start nothing")
 	parsed(fs, &cfg.Deadline, "deadline", "`time` such as 10m after which a trial has failed: every node logs its goroutines' stacks and is ended (default: the sum of its steps' limits, about 35m and the window)", atLeast(time.Millisecond))
 	// A minute leaves 54 samples to judge; in less time a leak of 2 % may be noise.

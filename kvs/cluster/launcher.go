@@ -33,6 +33,7 @@ import (
 	"kvlab/metrics/build"
 	"kvlab/plots"
 	"kvlab/plots/compare"
+	"kvlab/plots/report"
 )
 
 // Launcher executes runs. Its fields are set before Run is called.
@@ -57,6 +58,9 @@ type Launcher struct {
 	baseline  *compare.Baseline // nil for none
 	walls     sync.Map          // of --contain that Run has found so far: []metrics.Wall by limits and node
 	progress  *progress
+
+	document *report.Document // that --json prints to out, in place of Stdout; nil without
+	out      io.Writer        // Stdout, as it was given
 }
 
 // New returns a Launcher for a checkout at root whose programs were built into bin.
@@ -78,16 +82,20 @@ func New(root, bin string, stdout, stderr io.Writer) *Launcher {
 
 // Run executes a command line, given without the program's name. It prints results on
 // Stdout, the verdict last, and errors on Stderr. When ctx ends, the run ends and leaves
-// no process. ExitStatus interprets the error.
+// no process. ExitStatus interprets the error. With --json, Stdout gets a report.Document
+// alone, and Stderr all else.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
 	l.progress = newProgress(l.Stderr)
+	if l.out = l.Stdout; report.AsksJSON(args) {
+		l.Stdout, l.document = l.Stderr, new(report.Document)
+	}
 	args, l.passwords = cli.HidePasswords(args)
 	l.takePasswords()
 	err := l.run(ctx, args)
 	if exit := (*exitError)(nil); err != nil && !(errors.As(err, &exit) && exit.shown) {
 		fmt.Fprintf(l.Stderr, "run-cluster.sh: %v\n", err)
 	}
-	return err
+	return cmp.Or(err, l.document.Write(l.out, err, ExitStatus(err)))
 }
 
 func (l *Launcher) run(ctx context.Context, args []string) (err error) {

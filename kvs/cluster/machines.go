@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -13,7 +12,7 @@ import (
 	"kvlab/kvs/cluster/trial"
 )
 
-// preflight runs the preflight alone, and prints its whole table, or JSON. A view takes the
+// preflight runs the preflight alone, and prints its whole table. A view takes the
 // table's place; if the preflight fails, the table follows it.
 func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	p, err := preflight.Run(ctx, l.target(at, l.runner(at)))
@@ -21,27 +20,18 @@ func (l *Launcher) preflight(ctx context.Context, at configuration) error {
 	if errors.Is(err, plan.ErrInterrupted) || err != nil && p.Machines == nil {
 		return err
 	}
-	if at.cfg.JSON {
-		out := json.NewEncoder(l.Stdout)
-		out.SetIndent("", "  ")
-		if err := out.Encode(p); err != nil {
-			return err
-		}
-	} else {
-		if at.cfg.view != nil {
-			fmt.Fprint(l.Stdout, at.cfg.view(p))
-		}
-		if at.cfg.view == nil || err != nil {
-			fmt.Fprint(l.Stdout, preflight.Table(p))
-		}
+	l.document.Found(p)
+	if at.cfg.view != nil {
+		fmt.Fprint(l.Stdout, at.cfg.view(p))
+	}
+	if at.cfg.view == nil || err != nil {
+		fmt.Fprint(l.Stdout, preflight.Table(p))
 	}
 	if err == nil {
 		return nil
 	}
 	verdict := trial.VerdictOf(err)
-	if !at.cfg.JSON {
-		fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
-	}
+	fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
 	return invalid(verdict, err)
 }
 

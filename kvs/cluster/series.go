@@ -287,14 +287,14 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 		text = end.Full
 	}
 	if err != nil {
-		return finish(s.launcher.Stdout, text, end.Answer, s.dir, end.Verdict, err)
+		return s.launcher.finish(text, end.Answer, s.dir, end.Verdict, err)
 	}
 	if scale := s.cfg.Grade; scale != nil {
 		text += fmt.Sprintf("%s\n\n", scale.GradeTrials(s.plan, done))
 	}
 	checks, failed := s.launcher.check(s.cfg, s.dir, end.Verdict)
 	compared, differs := s.compareRerun()
-	return cmp.Or(finish(s.launcher.Stdout, text+checks+compared, end.Answer, s.dir, end.Verdict, nil), failed, differs)
+	return cmp.Or(s.launcher.finish(text+checks+compared, end.Answer, s.dir, end.Verdict, nil), failed, differs)
 }
 
 // explainResume prints the command that continues the experiment.

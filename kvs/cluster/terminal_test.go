@@ -102,7 +102,7 @@ func TestColoursOnATerminal(t *testing.T) {
 				}
 			}
 			text := written()
-			if coloured := strings.Contains(text, "\x1b["+green+"mVALID"); coloured != test.coloured || colours.MatchString(text) != test.coloured {
+			if coloured := strings.Contains(text, "\x1b[1;32mVALID"); coloured != test.coloured || colours.MatchString(text) != test.coloured {
 				t.Errorf("coloured %v, want %v:\n%q", coloured, test.coloured, text)
 			}
 			if test.name == "a pipe" && strings.ContainsAny(text, "\r\x1b") {

@@ -32,7 +32,6 @@ var rules = []Rule{
 	{Flag: "virtual", Excludes: "local slurm nodes hosts ssh-config reap"},
 	{Flag: "link-rate", Needs: "virtual"},
 	{Flag: "preflight", Excludes: "dry-run"},
-	{Flag: "json", Needs: "preflight"},
 	{Flag: "ab", Excludes: "sweep curve until slo grade"},
 	{Flag: "curve", Excludes: "sweep until grade"},
 	{Flag: "together", Needs: "ab"},

@@ -71,12 +71,15 @@ func (l *Launcher) reenter(ctx context.Context, enter func(context.Context, []st
 	if err != nil {
 		return err
 	}
-	status, err := enter(ctx, args, l.Stdout, l.Stderr, l.Force)
+	status, err := enter(ctx, args, l.out, l.Stderr, l.Force)
 	switch {
 	case ctx.Err() != nil && (err != nil || status == 2): // what a Go program that is pid 1 exits with before it listens to signals
 		return plan.ErrInterrupted
-	case err == nil && status != 0:
-		err = &exitError{fmt.Errorf("exit status %d", status), status, true}
+	case err == nil:
+		l.document = nil // the second launcher has written it
+		if status != 0 {
+			err = &exitError{fmt.Errorf("exit status %d", status), status, true}
+		}
 	}
 	return err
 }

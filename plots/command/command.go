@@ -15,6 +15,7 @@ import (
 	"kvlab/metrics/build"
 	"kvlab/metrics/manifest"
 	"kvlab/plots"
+	"kvlab/plots/report"
 )
 
 // Command is a command of kvsplot.
@@ -22,6 +23,7 @@ type Command struct {
 	Name     string
 	Synopsis []string // its forms, each without the program's name
 	Usage    string   // what it does; ends with a line feed
+	Answers  bool     // it ends in an answer, which --json prints as one JSON object
 	Run      func(c *Call) error
 }
 
@@ -46,28 +48,38 @@ func Wrong(format string, args ...any) error { return UsageError{fmt.Errorf(form
 
 // Main executes a command line, given without the program's name, and returns the exit
 // status: 2 for a wrong command line or run folder, 1 for any other failure. An error is one
-// line on stderr.
+// line on stderr. With --json, stdout gets a report.Document alone, and stderr all else.
 func (p Program) Main(args []string, stdout, stderr io.Writer) (status int) {
-	err := p.run(args, stdout, stderr)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return 0
+	var document *report.Document
+	out := stdout
+	if report.AsksJSON(args) {
+		document, stdout = new(report.Document), stderr
 	}
-	fmt.Fprintf(stderr, "kvsplot: %v\n", err)
-	if errors.As(err, new(UsageError)) {
-		return 2
+	err := p.run(args, stdout, stderr, document)
+	if errors.Is(err, flag.ErrHelp) {
+		err = nil
 	}
-	return 1
+	if err != nil {
+		fmt.Fprintf(stderr, "kvsplot: %v\n", err)
+		if status = 1; errors.As(err, new(UsageError)) {
+			status = 2
+		}
+	}
+	if document.Write(out, err, status) != nil {
+		return max(status, 1)
+	}
+	return status
 }
 
 // run executes a command, or draws folders.
-func (p Program) run(args []string, stdout, stderr io.Writer) error {
-	c := p.call(args, stdout, stderr)
+func (p Program) run(args []string, stdout, stderr io.Writer, document *report.Document) error {
+	c := p.call(args, stdout, stderr, document, true)
 	out, look := outFlag(c), lookFlags(c)
 	version := c.Flags.Bool("version", false, "print the version and exit")
 	if err := c.Flags.Parse(args); err == nil && !*version {
 		if i := slices.IndexFunc(p.Commands, func(row Command) bool { return row.Name == c.Flags.Arg(0) }); i >= 0 {
 			before := args[:len(args)-c.Flags.NArg()] // flags before the command's name are the command's, too
-			return p.Commands[i].Run(p.call(slices.Concat(before, c.Flags.Args()[1:]), stdout, stderr))
+			return p.Commands[i].Run(p.call(slices.Concat(before, c.Flags.Args()[1:]), stdout, stderr, document, p.Commands[i].Answers))
 		}
 	}
 	dirs, err := c.Words()
@@ -82,6 +94,9 @@ func (p Program) run(args []string, stdout, stderr io.Writer) error {
 	case len(dirs) == 1 && !look.isPaper():
 		*out = cmp.Or(*out, dirs[0])
 	}
+	if len(dirs) == 1 {
+		c.Document.Of(dirs[0])
+	}
 	return c.draw(p.Pages.Load, dirs, *out, look)
 }
 
@@ -89,14 +104,18 @@ func (p Program) run(args []string, stdout, stderr io.Writer) error {
 type Call struct {
 	Flags          *flag.FlagSet // the command adds its own before it calls Words
 	Stdout, Stderr io.Writer
+	Document       *report.Document // of --json; nil without
 	args           []string
 	usage          func() string
 }
 
-func (p Program) call(args []string, stdout, stderr io.Writer) *Call {
+func (p Program) call(args []string, stdout, stderr io.Writer, document *report.Document, answers bool) *Call {
 	flags := flag.NewFlagSet("kvsplot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	return &Call{flags, stdout, stderr, args, p.usage}
+	if answers {
+		flags.Bool("json", false, "print the answer as one JSON object, and all else on standard error")
+	}
+	return &Call{flags, stdout, stderr, document, args, p.usage}
 }
 
 // Words parses flags that may stand before, between and after words, and returns the words.

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"kvlab/plots"
 )
@@ -31,6 +32,7 @@ var Curves = Command{
 their tables. A and B are folders of --curve or --slo, of the same workload, records and
 value size; with --overlay, of any. Each is named by the settings in which they differ.
 `,
+	Answers: true,
 	Run: func(c *Call) error {
 		out, look := outFlag(c), lookFlags(c)
 		overlay := c.Flags.Bool("overlay", false, "of curves: draw those of different work in one figure")
@@ -69,6 +71,7 @@ func (c *Call) draw(load func(dirs ...string) (plots.Drawing, error), dirs []str
 	for _, file := range files {
 		fmt.Fprintln(c.Stdout, file)
 	}
+	c.Document.Say(strings.Join(files, "\n"))
 	if err == nil && d.Summary != "" {
 		fmt.Fprintf(c.Stdout, "\n%s", d.Summary)
 	}

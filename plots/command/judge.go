@@ -17,6 +17,7 @@ var Grade = Command{
 	Usage: `grade: grades the run, or the trials of one configuration, on the scale in FILE,
 such as plots/grades.toml, and says why.
 `,
+	Answers: true,
 	Run: func(c *Call) error {
 		words, err := c.Words()
 		if err != nil {
@@ -30,6 +31,7 @@ such as plots/grades.toml, and says why.
 		if err != nil {
 			return UsageError{err}
 		}
+		c.Document.Of(words[1])
 		return c.print(scale.GradeFolder(words[1]))
 	},
 }
@@ -42,6 +44,7 @@ var Compare = Command{
 folders, several with commas between them, or folders of --trials. DIR is a folder of
 --ab, which has both: its trials are compared pair by pair.
 `,
+	Answers: true,
 	Run: func(c *Call) error {
 		words, err := c.Words()
 		if err != nil {
@@ -64,6 +67,10 @@ func (c *Call) print(result fmt.Stringer, err error) error {
 		return UsageError{err}
 	}
 	fmt.Fprintln(c.Stdout, result)
+	c.Document.Say(result.String())
+	if compared, ok := result.(compare.Comparison); ok {
+		c.Document.Compared(compared)
+	}
 	return nil
 }
 
@@ -74,6 +81,7 @@ var Verify = Command{
 	Usage: `verify: computes the figures of runs, sweeps and curves again from the nodes' records,
 and says whether all is as recorded, or which figures and files are not.
 `,
+	Answers: true,
 	Run: func(c *Call) error {
 		dirs, err := c.Words()
 		if err != nil {
@@ -82,9 +90,11 @@ and says whether all is as recorded, or which figures and files are not.
 		if len(dirs) == 0 {
 			return Wrong("want kvsplot verify RUN [RUN ...], for example kvsplot verify logs/latest")
 		}
-		different := 0
+		different, all := 0, []verify.Result{}
 		for _, dir := range dirs {
 			results, err := verify.Run(dir)
+			all = append(all, results...)
+			c.Document.Items(all)
 			for _, r := range results {
 				fmt.Fprintln(c.Stdout, r)
 				if len(r.Differences) > 0 {

@@ -79,8 +79,8 @@ func (f Figure) agree(now Figure, margin float64) metrics.Agreement {
 			a.Needed, words = needed(t)
 			a.Reason += "; needs " + words
 		}
-	case f.low > 0 && f.high > 0 && now.low > 0 && now.high > 0: // wider than an interval of the ratio
-		a.Ratio, a.Low, a.High = math.Sqrt(now.low/f.high*now.high/f.low), now.low/f.high, now.high/f.low
+	case f.Low > 0 && f.High > 0 && now.Low > 0 && now.High > 0: // wider than an interval of the ratio
+		a.Ratio, a.Low, a.High = math.Sqrt(now.Low/f.High*now.High/f.Low), now.Low/f.High, now.High/f.Low
 		a.Low90, a.High90 = a.Low, a.High
 		decide(&a, stats.Between(math.Log(a.Low), math.Log(a.High), -end, end), margin)
 	default:

@@ -23,10 +23,10 @@ import (
 
 // Result is the result of verifying one folder.
 type Result struct {
-	Folder      string
-	Verdict     metrics.Verdict // that the records give
-	Differences []string        // a line for each file or field, which it begins with
-	Unchecked   []string        // what could not be checked, and why
+	Folder      string          `json:"folder"`
+	Verdict     metrics.Verdict `json:"verdict"`               // that the records give
+	Differences []string        `json:"differences,omitempty"` // a line for each file or field, which it begins with
+	Unchecked   []string        `json:"not_checked,omitempty"` // what could not be checked, and why
 }
 
 // mostDifferences is how many differences String shows.

@@ -14,6 +14,7 @@ var Command = command.Command{
 	Usage: `list: prints a line for each run folder in LOGS (logs), the newest first: verdict, operations per
 second, p99, number of caveats, work and result.
 `,
+	Answers: true,
 	Run: func(c *command.Call) error {
 		dir, err := Folder(c)
 		if err != nil {
@@ -26,6 +27,7 @@ second, p99, number of caveats, work and result.
 		if len(all) == 0 {
 			return command.Wrong("%s has no run folder", dir)
 		}
+		c.Document.Items(all)
 		_, err = io.WriteString(c.Stdout, Text(all, format.Width(c.Stdout)))
 		return err
 	},

@@ -16,26 +16,26 @@ import (
 // Answer is a result in a reader's order, in words that the terminal and the report share.
 // Its sentences have no full stop. A part that is empty has nothing to say.
 type Answer struct {
-	Verdict  string // "VALID", "VALID, with 2 caveats", "INVALID"
-	Good     bool
-	Left     int    // trials that are still to be made
-	Headline string // the result, or why there is none
-	Basis    string // what the headline is computed from
-	Rate     string // why total and the servers' medians differ
-	Latency  string
-	Bytes    string // what its calls carried
-	Restart  string // what the kill of a server cost
-	Checked  string // what was checked
-	Limit    string // what limits the result
-	Caveats  []Caveat
-	Next     string // what to do next
+	Verdict  string   `json:"verdict,omitempty"` // "VALID", "VALID, with 2 caveats", "INVALID"
+	Good     bool     `json:"-"`
+	Left     int      `json:"trials_left,omitempty"` // that are still to be made
+	Headline string   `json:"headline"`              // the result, or why there is none
+	Basis    string   `json:"basis,omitempty"`       // what the headline is computed from
+	Rate     string   `json:"rate,omitempty"`        // why total and the servers' medians differ
+	Latency  string   `json:"latency,omitempty"`
+	Bytes    string   `json:"bytes,omitempty"`   // what its calls carried
+	Restart  string   `json:"restart,omitempty"` // what the kill of a server cost
+	Checked  string   `json:"checked,omitempty"` // what was checked
+	Limit    string   `json:"limit,omitempty"`   // what limits the result
+	Caveats  []Caveat `json:"caveats"`
+	Next     string   `json:"next,omitempty"` // what to do next
 }
 
 // Caveat weakens a VALID result.
 type Caveat struct {
-	Name string // one for each kind, such as CLIENT-BOUND
-	Text string
-	Do   string // what to do about it
+	Name string `json:"name"` // one for each kind, such as CLIENT-BOUND
+	Text string `json:"text"`
+	Do   string `json:"do"` // what to do about it
 }
 
 // String returns the caveat as a sentence, with what to do.
