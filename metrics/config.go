@@ -10,8 +10,9 @@ import (
 type Config struct {
 	Schema  int         `json:"schema"` // as in Run, for the whole file
 	Args    []string    `json:"args"`
-	Flags   Settings    `json:"flags"`        // every flag's final value, by name
-	Classes FlagClasses `json:"flag_classes"` // of Flags
+	Flags   Settings    `json:"flags"`                  // every flag's final value, by name
+	Classes FlagClasses `json:"flag_classes"`           // of Flags
+	Chosen  []Flag      `json:"chosen_flags,omitempty"` // those that were set to another value than their default, without OwnFlag
 	Host    Host        `json:"host"`
 	Binary  string      `json:"binary_sha256"`
 

@@ -8,6 +8,7 @@ import (
 	"kvlab/extra/artifact"
 	"kvlab/extra/export"
 	"kvlab/extra/grade/pages"
+	"kvlab/extra/markdown"
 	"kvlab/extra/serve"
 	"kvlab/extra/serve/index"
 	"kvlab/extra/trace"
@@ -24,6 +25,7 @@ var kvsplot = command.Program{
 		command.Compare,
 		export.Command,
 		trace.Command,
+		markdown.Command,
 		command.Verify,
 		command.Checks,
 		command.Fields,

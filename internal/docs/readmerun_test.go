@@ -87,6 +87,7 @@ func TestReadmeCommandsRun(t *testing.T) {
 			checkRun(t, dir, command, line)
 		})
 	}
+	t.Run("sections", func(t *testing.T) { checkSections(t, dir) })
 }
 
 // checkRun runs a command's line in a folder. It must end with its verdict, if it measures:

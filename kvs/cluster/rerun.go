@@ -41,7 +41,7 @@ func (r *rerun) flags(fs *flag.FlagSet) {
 // The flags of a recorded command that name machines or folders. A rerun never takes those of
 // foreign. It takes those of where unless the command line itself says where it runs.
 var (
-	foreign = []string{"nodes", "hosts", "ssh-config", "slurm", "out", "name", "v"}
+	foreign = []string{"nodes", "hosts", "ssh-config", "slurm", "out", "name", "v", "json"}
 	where   = []string{"local", "virtual", "link-rate"}
 )
 

@@ -33,7 +33,7 @@ func (n *Node) ReportConfig(can metrics.Capabilities) (metrics.Host, error) {
 		n.Logf("runs on cores %s", cores)
 	}
 	flags.each(func(f *flag.Flag) { n.Logf("  -%s %s", f.Name, f.Value) })
-	config := metrics.Config{Schema: metrics.Schema, Process: id, Args: n.args, Flags: flags.Values(), Classes: flags.Classes(), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0), Capabilities: &can}
+	config := metrics.Config{Schema: metrics.Schema, Process: id, Args: n.args, Flags: flags.Values(), Classes: flags.Classes(), Chosen: flags.Chosen(), Host: host, Binary: sum, Cores: cores, MaxProcs: runtime.GOMAXPROCS(0), Capabilities: &can}
 	return host, n.Report(metrics.Record{Config: &config})
 }
 

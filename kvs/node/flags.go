@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,6 +144,16 @@ func (f *Flags) List() []metrics.Flag {
 		})
 	})
 	return all
+}
+
+// Chosen returns the flags that were set to another value than their default, without those of
+// OwnFlag.
+func (f *Flags) Chosen() []metrics.Flag {
+	set := map[string]bool{}
+	f.Visit(func(g *flag.Flag) { set[cmp.Or(RenamedFlags[g.Name], g.Name)] = true })
+	return slices.DeleteFunc(f.List(), func(one metrics.Flag) bool {
+		return !set[one.Name] || one.Class == metrics.OwnFlag || f.Lookup(one.Name).Value.String() == one.Default
+	})
 }
 
 // usageText returns the flag set's own list, with its one-line title.

@@ -59,7 +59,7 @@ func Without(args []string, flags ...string) []string {
 }
 
 // boolFlags are the launcher's flags without a value that Part may meet.
-var boolFlags = []string{"local", "slurm", "v", "quick"}
+var boolFlags = []string{"local", "slurm", "v", "quick", "json"}
 
 // Part parts a command line into some flags, with their values, and the rest.
 func Part(args []string, flags ...string) (those, rest []string) {
