@@ -47,6 +47,9 @@ type artifact struct {
 	figures []compare.Figure
 	tree    tree
 	notes   []string // what is not in it, and why, for its README
+
+	anonymous bool
+	mask      *mask // of an anonymous artifact, once its data is hidden
 }
 
 // Pack packs the folder of a run, a sweep, a comparison, a curve, a study or a class, which a
@@ -57,9 +60,10 @@ type artifact struct {
 // The source comes from the run's commit. If the run was made with changes that were not
 // committed, the source is the checkout's tracked files as they are. The checkout must still be
 // on that commit. Pack makes the figures and tables once with the packed source, so an artifact whose
-// figures cannot be made is an error. said gets a line about what is left out.
-func Pack(root, run, out string, said io.Writer) (err error) {
-	a := artifact{root: root, run: run}
+// figures cannot be made is an error. said gets a line about what is left out. An anonymous
+// artifact names neither machines nor people.
+func Pack(root, run, out string, anonymous bool, said io.Writer) (err error) {
+	a := artifact{root: root, run: run, anonymous: anonymous}
 	if err := a.read(); err != nil {
 		return err
 	}
@@ -69,7 +73,7 @@ func Pack(root, run, out string, said io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	a.stage = filepath.Join(temp, "kvlab-"+filepath.Base(a.plan.ID))
-	for _, step := range []func() error{a.copyData, a.addSource, a.addRecords, a.makeFigures, a.addReadme} {
+	for _, step := range []func() error{a.copyData, a.addSource, a.hide, a.addRecords, a.makeFigures, a.addReadme, a.checkHidden} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -210,7 +214,19 @@ func (a *artifact) addRecords() error {
 			return err
 		}
 	}
-	return nil
+	return a.addLicences()
+}
+
+// addLicences adds the licences of the source.
+func (a *artifact) addLicences() (err error) {
+	licences, _ := filepath.Glob(a.path(sourceFolder, "LICENSE*")) // the pattern is right
+	for _, path := range licences {
+		err = errors.Join(err, copyFile(a.path(filepath.Base(path)), path))
+	}
+	if len(licences) == 0 {
+		a.notes = append(a.notes, "a licence: the repository has no LICENSE")
+	}
+	return err
 }
 
 // sums returns the digests of the run's programs, as sha256sum writes them.

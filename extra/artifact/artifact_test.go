@@ -148,14 +148,14 @@ func TestPack(t *testing.T) {
 	var said bytes.Buffer
 	t.Chdir(t.TempDir())
 	const out = "a.tar.gz"
-	if err := Pack(root, latest, out, &said); err != nil {
+	if err := Pack(root, latest, out, false, &said); err != nil {
 		t.Fatal(err)
 	}
 	first, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Pack(root, dir, out, io.Discard); err != nil { // in place of the first
+	if err := Pack(root, dir, out, false, io.Discard); err != nil { // in place of the first
 		t.Fatal(err)
 	}
 	if again, err := os.ReadFile(out); err != nil || !bytes.Equal(first, again) {
@@ -192,7 +192,7 @@ func TestPack(t *testing.T) {
 func TestFiguresScript(t *testing.T) {
 	root, commit := checkout(t)
 	out := filepath.Join(t.TempDir(), "artifact.tar.gz")
-	if err := Pack(root, run(t, root, commit), out, io.Discard); err != nil {
+	if err := Pack(root, run(t, root, commit), out, false, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -220,7 +220,7 @@ func TestPackSource(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "a.tar.gz")
 	refused := func(commit, want string) {
 		t.Helper()
-		if err := Pack(root, run(t, root, commit), out, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Pack(root, run(t, root, commit), out, false, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("commit %q: %v, want %q", commit, err, want)
 		}
 	}
@@ -230,7 +230,7 @@ func TestPackSource(t *testing.T) {
 	refused(commit+"-dirty", "has none now")
 	write(t, filepath.Join(root, "main.go"), "package main\n\nfunc main() { println() }\n")
 	var said bytes.Buffer
-	if err := Pack(root, run(t, root, commit+"-dirty"), out, &said); err != nil {
+	if err := Pack(root, run(t, root, commit+"-dirty"), out, false, &said); err != nil {
 		t.Fatal(err)
 	}
 	files := entries(t, out)
@@ -240,7 +240,7 @@ func TestPackSource(t *testing.T) {
 	if status := git(t, root, "status", "--porcelain"); status != "M main.go" {
 		t.Errorf("the checkout's state is now %q", status)
 	}
-	if err := Pack(root, run(t, root, commit), out, io.Discard); err != nil {
+	if err := Pack(root, run(t, root, commit), out, false, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if files := entries(t, out); strings.Contains(files["source/main.go"], "println") {

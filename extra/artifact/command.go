@@ -12,13 +12,15 @@ import (
 // program is in.
 var Command = command.Command{
 	Name:     "pack",
-	Synopsis: []string{"pack RUN [-o artifact.tar.gz]"},
+	Synopsis: []string{"pack [--anonymous] RUN [-o artifact.tar.gz]"},
 	Usage: `pack: makes one archive of the run's data, the source of its programs, and scripts that
 make its figures and measure it again (docs/artifact.md). Run it in the checkout that
-made the run.
+made the run. --anonymous replaces the names of machines, users and authors in it, and
+addresses, paths and remotes, for a blind review.
 `,
 	Run: func(c *command.Call) error {
 		out := c.Flags.String("o", "artifact.tar.gz", "the `file` to write")
+		anonymous := c.Flags.Bool("anonymous", false, "name neither machines nor people")
 		dirs, err := c.Words()
 		if err != nil {
 			return err
@@ -30,7 +32,7 @@ made the run.
 		if err != nil {
 			return err
 		}
-		if err := Pack(filepath.Dir(filepath.Dir(program)), dirs[0], *out, c.Stderr); err != nil {
+		if err := Pack(filepath.Dir(filepath.Dir(program)), dirs[0], *out, *anonymous, c.Stderr); err != nil {
 			return command.UsageError{Err: err}
 		}
 		fmt.Fprintln(c.Stdout, *out)

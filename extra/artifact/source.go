@@ -3,7 +3,6 @@ package artifact
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,16 +35,7 @@ func (a *artifact) addSource() (err error) {
 	if err := a.addNamed(); err != nil {
 		return err
 	}
-	if _, err := a.command(a.path(sourceFolder), nil, "env", "GOFLAGS=", "GOWORK=off", "go", "mod", "vendor"); err != nil {
-		return err
-	}
-	licences, _ := filepath.Glob(a.path(sourceFolder, "LICENSE*")) // the pattern is right
-	for _, path := range licences {
-		err = errors.Join(err, copyFile(a.path(filepath.Base(path)), path))
-	}
-	if len(licences) == 0 {
-		a.notes = append(a.notes, "a licence: the repository has no LICENSE")
-	}
+	_, err = a.command(a.path(sourceFolder), nil, "env", "GOFLAGS=", "GOWORK=off", "go", "mod", "vendor")
 	return err
 }
 
