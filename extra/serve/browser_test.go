@@ -49,7 +49,10 @@ func TestLiveInABrowser(t *testing.T) {
 		const id = "20261121-160000"
 		dir, files := filepath.Join(logs, id), foldertest.MakeRun(t, foldertest.Gallery["small"])
 		begin(t, logs, id)
-		until("the preparation", `document.querySelector("#state").textContent.includes("it is being prepared")`)
+		until("the preparation", `document.querySelector("#state").textContent.includes("`+id+` is under way: it is being prepared")`)
+		until("axes before the first record", `document.querySelectorAll(".charts svg line").length === 10 && document.querySelectorAll(".charts svg text").length === 25 && !document.querySelector(".charts").innerHTML.includes("NaN")`)
+		until("the run in the list", `document.querySelector("#runs").textContent.includes("`+id+`under way")`)
+		picture(t, b, "first", v)
 		for _, lines := range []int{8, 16, 24} {
 			grow(t, dir, files, lines)
 			until("new points", `[...document.querySelectorAll(".charts polyline")].some(l => l.points.length >= `+map[int]string{8: "3", 16: "7", 24: "11"}[lines]+`)`)
@@ -57,6 +60,11 @@ func TestLiveInABrowser(t *testing.T) {
 		var wide int
 		var words string
 		b.Eval(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &wide)
+		var rate float64 // where the list's throughput ends
+		b.Eval(`document.querySelector("#runs td:not(:empty).rate").getBoundingClientRect().right`, &rate)
+		if rate < 1 || rate > float64(v.Width) {
+			t.Errorf("%s: the list shows its throughput at %v pixels of %d", v.Name, rate, v.Width)
+		}
 		b.Eval(`document.querySelector("#state").textContent + document.querySelector("#keys").textContent`, &words)
 		if wide > 0 || !strings.Contains(words, " ops/s") || !strings.Contains(words, "server node0") || !strings.Contains(words, "client node1") {
 			t.Errorf("%s: %d pixels too wide, and says %q", v.Name, wide, words)

@@ -1,7 +1,7 @@
 "use strict";
 // live.js draws the run under way from the events of /live, which live.go describes.
 (function () {
-  const ns = "http://www.w3.org/2000/svg", width = 480, height = 150, left = 46, bottom = 18, top = 8;
+  const ns = "http://www.w3.org/2000/svg", width = 360, height = 130, left = 44, bottom = 18, top = 8;
   const span = 300; // seconds that a figure shows
   const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999933", "#8877cc"];
   const figures = [
@@ -66,7 +66,7 @@
     first = points.reduce((t, p) => Math.min(t, p.t), last);
   }
 
-  // draw draws a figure again.
+  // draw draws a figure again. It has its axes from the beginning.
   function draw(f) {
     f.svg.replaceChildren();
     const lines = new Map();
@@ -78,27 +78,29 @@
       lines.get(name).push([p.t, p[key]]);
       highest = Math.max(highest, p[key]);
     });
-    if (lines.size === 0) return;
+    const most = highest || 1;
     const x = t => left + (width - left - 4) * (t - first) / Math.max(last - first, 1);
-    const y = v => top + (height - top - bottom) * (1 - v / (highest || 1));
+    const y = v => top + (height - top - bottom) * (1 - v / most);
     make(f.svg, "line", { x1: left, x2: width, y1: y(0), y2: y(0) });
-    make(f.svg, "line", { x1: left, x2: width, y1: y(highest), y2: y(highest) });
-    make(f.svg, "text", { x: left - 6, y: y(highest) + 6, "text-anchor": "end" }, count(highest));
+    make(f.svg, "line", { x1: left, x2: width, y1: y(most), y2: y(most) });
+    make(f.svg, "text", { x: left - 6, y: y(most) + 6, "text-anchor": "end" }, count(most));
     make(f.svg, "text", { x: left - 6, y: y(0) + 3, "text-anchor": "end" }, "0");
     make(f.svg, "text", { x: left, y: height - 3 }, `${Math.round(last - first)} s ago`);
     make(f.svg, "text", { x: width - 4, y: height - 3, "text-anchor": "end" }, "now");
+    if (lines.size === 0) make(f.svg, "text", { x: (left + width) / 2, y: y(most / 2), "text-anchor": "middle" }, "nothing recorded yet");
     for (const [name, values] of lines) {
       const [node, dashed] = name.split("|");
-      if (values.length === 1) values.push(values[0]); // a dot
+      const dot = values.length === 1;
+      if (dot) values.push(values[0]);
       const drawn = make(f.svg, "polyline", { points: values.map(([t, v]) => `${x(t).toFixed(1)},${y(v).toFixed(1)}`).join(" "),
-        stroke: colours[nodes.indexOf(node) % colours.length], "stroke-dasharray": dashed === "1" ? "4 3" : "none" });
+        stroke: colours[nodes.indexOf(node) % colours.length], "stroke-dasharray": dashed === "1" ? "4 3" : "none", style: dot ? "stroke-width: 5" : "" });
       make(drawn, "title", {}, node);
     }
   }
 
   // tell says in words how far the run is.
   function tell() {
-    const name = state.id ? ["Run " + state.id, state.progress].filter(Boolean).join(", ") : "";
+    const name = state.id ? ["Run " + state.id + (state.ended ? "" : " is under way"), state.progress].filter(Boolean).join(", ") : "";
     if (state.fault || state.ended) {
       line.textContent = state.fault ? [name, state.fault].filter(Boolean).join(": ") : "No run is under way. The last one: ";
       if (state.ended) make(line, "a", { href: state.report }, state.id);
@@ -114,10 +116,15 @@
       (age > 10 ? `; no news for ${Math.round(age)} s` : "");
   }
 
-  // end shows the report of a run that this page saw, and the new list.
-  async function end() {
+  // end shows the report of a run that this page saw.
+  function end() {
     live.querySelectorAll(".charts, #keys").forEach(e => e.remove());
     make(live, "iframe", { src: state.report, title: "Report of " + state.id });
+    list();
+  }
+
+  // list shows the list of runs as it is now.
+  async function list() {
     const page = new DOMParser().parseFromString(await (await fetch("/")).text(), "text/html");
     for (const part of ["#runs", ".headline"]) document.querySelector(part).replaceWith(page.querySelector(part));
   }
@@ -127,11 +134,12 @@
     const before = state;
     state = JSON.parse(message.data);
     if (state.id && !state.ended && (state.new || !live.querySelector(".charts"))) begin();
-    if (state.id && !state.ended && state.points) {
-      add(state.points);
+    if (state.id && !state.ended) {
+      add(state.points || []);
       figures.forEach(draw);
     }
     tell();
+    if (state.new && before) list();
     if (state.ended && before && !before.ended && before.id === state.id) end();
   };
   stream.onerror = () => { line.textContent = "kvsplot serve does not answer."; };

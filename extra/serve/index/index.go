@@ -37,12 +37,30 @@ type Entry struct {
 	Page    string    `json:"page"`      // the file that shows it; "" without one
 
 	Caveats []string `json:"caveats"` // their names
+
+	UnderWay bool `json:"under_way"` // it has no result yet, and is being written
 }
 
-// Read lists the run folders in dir, the newest first. A folder that cannot be read is an
-// entry too. Read keeps what it finds in a file of dir, and reads a folder again when its
-// results have changed.
+// Read lists the run folders in dir, the newest first, and says which are under way. A folder
+// that cannot be read is an entry too. Read keeps what it finds in a file of dir, and reads a
+// folder again when its results have changed.
 func Read(dir string) ([]Entry, error) {
+	all, err := read(dir)
+	for i := range all {
+		e := &all[i]
+		none := e.Result == noResult
+		e.UnderWay = (none || e.Verdict == "INCOMPLETE") && freshly(filepath.Join(dir, e.ID))
+		if none && e.UnderWay {
+			e.Result = ""
+		} else if none {
+			e.Result = "no run.json: it ended early, or is no run"
+		}
+	}
+	return all, err
+}
+
+// read returns what Read does, without what is under way.
+func read(dir string) ([]Entry, error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -70,6 +88,39 @@ func Read(dir string) ([]Entry, error) {
 	return all, nil
 }
 
+// silence is how long a run under way may write nothing: its nodes write a record each second, and
+// a launcher prepares them in less than a minute.
+const silence = time.Minute
+
+// freshly reports whether a file was just written in a run's folder or in that of its last trial.
+func freshly(dir string) bool {
+	files, _ := os.ReadDir(dir) // of none, nothing was
+	trial := ""
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && time.Since(info.ModTime()) < silence {
+			return true
+		}
+		if f.IsDir() && strings.HasPrefix(f.Name(), "trial-") {
+			trial = f.Name()
+		}
+	}
+	if info, err := os.Stat(dir); len(files) == 0 && err == nil {
+		return time.Since(info.ModTime()) < silence
+	}
+	return trial != "" && freshly(filepath.Join(dir, trial))
+}
+
+// State returns the verdict for people: "under way" if there is none yet, "-" if there will be none.
+func (e Entry) State() string {
+	if e.UnderWay {
+		return "under way"
+	}
+	return cmp.Or(e.Verdict, "-")
+}
+
+// noResult says why a folder has no result.
+const noResult = "no run.json: it is under way, ended early, or is no run"
+
 // entryOf reads a folder.
 func entryOf(dir string) Entry {
 	of := ofRun
@@ -92,7 +143,7 @@ func entryOf(dir string) Entry {
 func ofRun(dir string) (Entry, error) {
 	r, err := folder.LoadResult(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("no run.json: it is under way, ended early, or is no run")
+		err = errors.New(noResult)
 	}
 	if err != nil {
 		return Entry{}, err

@@ -3,7 +3,9 @@ package index
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +21,17 @@ import (
 // hostile is a folder's name that means something to a shell, to HTML and to a URL.
 const hostile = `a b'"<script>x%2F?#😀`
 
-// runs makes up a folder with a run folder of each kind, and others.
+// age makes everything in a run's folder an hour old.
+func age(t *testing.T, dir string) {
+	t.Helper()
+	old := time.Now().Add(-time.Hour)
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error { return errors.Join(err, os.Chtimes(path, old, old)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runs makes up a folder with a run folder of each kind, and others. Two are under way.
 func runs(t *testing.T) string {
 	t.Helper()
 	logs := t.TempDir()
@@ -40,6 +52,16 @@ func runs(t *testing.T) string {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"broken", "empty", "half", "later", "begun"} {
+		age(t, filepath.Join(logs, id))
+	}
+	foldertest.MakeSweep(t, logs, foldertest.SweepPlan{ID: "going", Trials: 6, Done: 2, Law: foldertest.Law{4e6, 0, 0}, Seed: 1})
+	age(t, filepath.Join(logs, "going"))
+	for _, dir := range []string{"going/trial-003", "preparing"} {
+		if err := os.MkdirAll(filepath.Join(logs, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +93,9 @@ func TestRead(t *testing.T) {
 		"curve":                {Kind: "curve", Verdict: "VALID", Result: "p99"},
 		"class":                {Kind: "class", Verdict: "VALID", Result: "4 entries, 6 rounds; alice leads with 2."},
 		"broken":               {Result: "run.json:2: invalid character"},
-		"empty":                {Result: "no run.json: it is under way, ended early, or is no run"},
+		"empty":                {Result: "no run.json: it ended early, or is no run"},
+		"going":                {Kind: "trials", Verdict: "INCOMPLETE", Result: "2/6 trials", UnderWay: true},
+		"preparing":            {UnderWay: true},
 		"half":                 {Result: "sweep.json:1: unexpected end of JSON input"},
 		"later":                {Result: "schema 99"},
 	} {
@@ -81,6 +105,9 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", id, e, want)
 		}
 		measured := e.Verdict == "VALID" && (e.Kind == "run" || e.Kind == "trials")
+		if e.UnderWay != want.UnderWay || e.UnderWay && (e.Result != want.Result || e.State() != "under way") {
+			t.Errorf("%s: under way %v, %s", id, e.UnderWay, e.Result)
+		}
 		if (e.OpsPerS > 0) != measured || e.Started.IsZero() {
 			t.Errorf("%s: %v ops/s, started %v", id, e.OpsPerS, e.Started)
 		}
@@ -129,10 +156,14 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	foldertest.CheckXML(t, Name, bytes.Replace(page, []byte("<!DOCTYPE html>"), nil, 1))
-	for _, want := range []string{`href="./trials/report.html"`, `href="./empty/"`, `href="./a%20b%27%22%3Cscript%3Ex%252F%3F%23%F0%9F%98%80/"`, "default-src &#39;none&#39;", "14 runs"} {
+	for _, want := range []string{`href="./trials/report.html"`, `href="./empty/"`, `href="./a%20b%27%22%3Cscript%3Ex%252F%3F%23%F0%9F%98%80/"`, "default-src &#39;none&#39;", "16 runs"} {
 		if !bytes.Contains(page, []byte(want)) && !bytes.Contains(page, []byte(strings.ReplaceAll(want, "&#39;", "'"))) {
 			t.Errorf("the page has no %s", want)
 		}
+	}
+	live, err := Page(logs, true)
+	if n, now := bytes.Count(page, []byte(`>under way</td><td class="rate">`)), bytes.Count(live, []byte(`>under way</td><td class="rate">`)); n != 0 || now != 2 || err != nil {
+		t.Errorf("%d runs are under way on the page, %d on the live one (%v), want 0 and 2", n, now, err)
 	}
 	if bytes.Contains(page, []byte("<script")) {
 		t.Error("the page has a script")

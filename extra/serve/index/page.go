@@ -26,7 +26,11 @@ func Write(dir string) error {
 // dir. It needs no other file and runs no script. A live page has a place for the run under
 // way, which live.js fills in.
 func Page(dir string, live bool) ([]byte, error) {
-	all, err := Read(dir)
+	list := read // what is under way when the page is written may have ended when it is read
+	if live {
+		list = Read
+	}
+	all, err := list(dir)
 	if err != nil {
 		return nil, err
 	}

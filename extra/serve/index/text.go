@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -43,7 +42,7 @@ func (e Entry) cells(width int) []string {
 		number, names = fmt.Sprint(n), "but "+strings.Join(e.Caveats, ", ")
 	}
 	what := format.Label(strings.Join(format.NonEmpty(e.Result, e.Work, names), "; "), 300)
-	return []string{format.Label(e.ID, room), e.ShortCommit(), cmp.Or(e.Verdict, "-"), fmt.Sprintf("%5s", rate), fmt.Sprintf("%6s", p99), fmt.Sprintf("%7s", number), what}
+	return []string{format.Label(e.ID, room), e.ShortCommit(), e.State(), fmt.Sprintf("%5s", rate), fmt.Sprintf("%6s", p99), fmt.Sprintf("%7s", number), what}
 }
 
 // ShortCommit returns the commit as git shortens it, with a + if there were changes.
