@@ -35,7 +35,7 @@ func (s *section) reproduce(blocks []block, begun metrics.Sweep) {
 	switch {
 	case commit == "":
 		lacks = append(lacks, "The commit of the programs was not recorded: they were built outside of a git checkout.")
-	case s.git("rev-parse", "HEAD") == nil && s.git("cat-file", "-e", commit+"^{commit}") != nil:
+	case s.tracked && s.git("cat-file", "-e", commit+"^{commit}") != nil:
 		lacks = append(lacks, fmt.Sprintf("The commit %s is not in the checkout that wrote this.", commit))
 	}
 	if dirty && len(begun.Changed) == 0 {
@@ -56,7 +56,7 @@ func (s *section) lacks(word string) (all []string) {
 		switch info, err := os.Stat(path); {
 		case err != nil && strings.HasSuffix(name, ".toml"):
 			all = append(all, fmt.Sprintf("The command needs %s, which is not in the checkout that wrote this.", name))
-		case err == nil && info.Mode().IsRegular() && s.git("ls-files", "--error-unmatch", "--", path) != nil:
+		case s.tracked && err == nil && info.Mode().IsRegular() && s.git("ls-files", "--error-unmatch", "--", path) != nil:
 			all = append(all, fmt.Sprintf("The command needs %s, which is not in the repository.", name))
 		}
 	}

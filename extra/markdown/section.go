@@ -22,6 +22,7 @@ import (
 // section is what is written of run folders.
 type section struct {
 	root    string // the checkout
+	tracked bool   // it is one of git
 	blocks  []block
 	figures map[string]picture // by the names that blocks have
 }
@@ -35,6 +36,7 @@ type picture struct {
 // of returns the section of run folders.
 func of(root string, dirs []string) (*section, error) {
 	s := &section{root: root, figures: make(map[string]picture)}
+	s.tracked = s.git("rev-parse", "HEAD") == nil
 	if len(dirs) > 1 {
 		if err := s.several(dirs); err != nil {
 			return nil, err

@@ -74,6 +74,7 @@ func (c *Call) draw(load func(dirs ...string) (plots.Drawing, error), dirs []str
 	c.Document.Say(strings.Join(files, "\n"))
 	if err == nil && d.Summary != "" {
 		fmt.Fprintf(c.Stdout, "\n%s", d.Summary)
+		c.Document.Say(d.Summary)
 	}
 	return err
 }
