@@ -44,13 +44,11 @@ func (d Drawing) With(l Look) (Drawing, error) {
 	for i := range d.figures {
 		f := &d.figures[i]
 		f.Style = l.Style
-		systems := f.Systems()
-		if len(systems) > 0 {
-			wanted = fmt.Sprintf("want %s, for %s", format.Plural(len(systems), "name"), strings.Join(systems, ", "))
+		if legend, words := f.Systems(); len(legend)+len(words) > 0 {
+			wanted = "want a name for each of " + strings.Join(slices.Concat(legend, words), ", ")
 		}
-		if len(l.Labels) > 0 && len(systems) == len(l.Labels) {
-			f.Label(l.Labels)
-			named = true
+		if len(l.Labels) > 0 {
+			named = f.Label(l.Labels) || named
 		}
 	}
 	if !named {

@@ -73,6 +73,7 @@ func subset(font []byte, keep []sfnt.GlyphIndex, name string) []byte {
 	loca = binary.BigEndian.AppendUint32(loca, uint32(len(glyf)))
 	head := slices.Clone(tables["head"])
 	binary.BigEndian.PutUint16(head[50:], 1) // loca is long
+	binary.BigEndian.PutUint32(head[8:], 0)  // the sum of the file, which assembled sets
 	post := slices.Clone(tables["post"][:32])
 	binary.BigEndian.PutUint32(post, 0x30000) // no names of glyphs
 	names := []byte{0, 0, 0, 1, 0, 18, 0, 1, 0, 0, 0, 0, 0, 6, 0, byte(len(name)), 0, 0}
@@ -125,13 +126,20 @@ func assembled(tables map[string][]byte) []byte {
 		at, size := 12+16*len(tags)+len(body), len(tables[tag])
 		body = append(body, tables[tag]...)
 		body = append(body, make([]byte, -size&3)...)
-		sum := uint32(0)
-		for i := len(body) - (size+3)&^3; i < len(body); i += 4 {
-			sum += binary.BigEndian.Uint32(body[i:])
-		}
-		for _, v := range []uint32{sum, uint32(at), uint32(size)} {
+		for _, v := range []uint32{sumOf(body[len(body)-(size+3)&^3:]), uint32(at), uint32(size)} {
 			out = binary.BigEndian.AppendUint32(out, v)
 		}
 	}
-	return append(out, body...)
+	out = append(out, body...)
+	at := bytes.Index(out, tables["head"]) + 8
+	binary.BigEndian.PutUint32(out[at:], 0xB1B0AFBA-sumOf(out))
+	return out
+}
+
+// sumOf returns the check sum of a table or a file, whose length is a multiple of four.
+func sumOf(table []byte) (sum uint32) {
+	for i := 0; i < len(table); i += 4 {
+		sum += binary.BigEndian.Uint32(table[i:])
+	}
+	return sum
 }

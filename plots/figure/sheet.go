@@ -17,7 +17,7 @@ import (
 // Style is the size of a figure and its look. The zero Style is a screen's.
 type Style struct {
 	Width  vg.Length // 0 for 960 points
-	Height vg.Length // 0 for 540 points, and for what suits a smaller width
+	Height vg.Length // of one panel and its text; 0 for 540 points, and for what suits another width
 	Font   vg.Length // the size of the smallest text, to which lines and marks are in proportion; 0 for 12 points
 	Paper  bool      // no title, alarm, notes or values beside points; lines that are told apart without colour
 	LogY   bool      // the y axes of values from zero up are logarithmic
@@ -40,15 +40,16 @@ func (s Style) narrow() bool { return s.Paper || s.Width > 0 && s.Width < 500*s.
 // size returns the figure's width and height in points.
 func (f Figure) size() (width, height vg.Length) {
 	width, height = cmp.Or(f.Style.Width, widthPt), f.Style.Height
-	if height == 0 && width == widthPt {
-		height = heightPt
+	further := vg.Length(max(1, len(f.Panels)) - 1)
+	switch {
+	case height > 0:
+		return width, height * (1 + 0.7*further)
+	case width == widthPt:
+		return width, heightPt
 	}
-	if height == 0 { // what text and legend take, and for a panel about a golden section
-		const high = 100 * widthPt
-		room := f.head(&recorder.Canvas{}, width, high).Max.Y * f.Style.scale()
-		height = high - room + width*(0.28+0.27*vg.Length(max(1, len(f.Panels))))
-	}
-	return width, height
+	const high = 100 * widthPt
+	room := f.head(&recorder.Canvas{}, width, high).Max.Y * f.Style.scale()
+	return width, high - room + width*(0.55+0.27*further) // with text and legend about a golden section
 }
 
 // sheet is a canvas on which a unit is some points, and which knows the figure's style: its

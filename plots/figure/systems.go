@@ -5,39 +5,46 @@ import (
 	"strings"
 )
 
-// Systems returns the names of the systems that the figure compares: those of its legend or,
-// if it has none, the words along its x axis. None of a figure of one system.
-func (f Figure) Systems() (names []string) {
+// Systems returns what the figure compares: the systems of its legend, and the words along its
+// x axis; either may be none.
+func (f Figure) Systems() (legend, words []string) {
 	for _, group := range f.Legend {
 		for _, e := range group.Entries {
-			if e.System != "" && !slices.Contains(names, e.System) {
-				names = append(names, e.System)
+			if e.System != "" && !slices.Contains(legend, e.System) {
+				legend = append(legend, e.System)
 			}
 		}
 	}
-	if len(names) == 0 && len(f.Panels) == 1 && f.Panels[0].axis != nil && f.Panels[0].axis.Words {
-		names = f.Panels[0].axis.Values
+	for _, p := range f.Panels {
+		if p.axis != nil && p.axis.Words {
+			words = p.axis.Values
+		}
 	}
-	return names
+	return legend, words
 }
 
-// Label gives the figure's systems other names, in their order. It is of the same length as
-// Systems.
-func (f *Figure) Label(labels []string) {
-	names := f.Systems()
-	legend := slices.Clone(f.Legend)
-	for g := range legend {
-		legend[g].Entries = slices.Clone(legend[g].Entries)
-		for i := range legend[g].Entries {
-			if e := &legend[g].Entries[i]; e.System != "" {
-				label := labels[slices.Index(names, e.System)]
-				e.Name, e.Brief = strings.Replace(e.Name, e.System, label, 1), strings.Replace(e.Brief, e.System, label, 1)
-				e.System = label
+// Label gives the systems of the legend other names, in their order, or else the words along
+// the x axis. It reports whether one of the two has as many names.
+func (f *Figure) Label(labels []string) bool {
+	legend, words := f.Systems()
+	switch len(labels) {
+	case len(legend):
+		f.Legend = slices.Clone(f.Legend)
+		for g := range f.Legend {
+			entries := slices.Clone(f.Legend[g].Entries)
+			for i, e := range entries {
+				if at := slices.Index(legend, e.System); at >= 0 {
+					entries[i].Name, entries[i].Brief = strings.Replace(e.Name, e.System, labels[at], 1), strings.Replace(e.Brief, e.System, labels[at], 1)
+				}
 			}
+			f.Legend[g].Entries = entries
 		}
+		return true
+	case len(words):
+		for _, p := range f.Panels {
+			p.axis.names = labels
+		}
+		return true
 	}
-	if len(f.Panels) == 1 && f.Panels[0].axis != nil && slices.Equal(names, f.Panels[0].axis.Values) {
-		f.Panels[0].axis.names = labels
-	}
-	f.Legend = legend
+	return false
 }
