@@ -15,6 +15,7 @@ import (
 
 	"kvlab/internal/foldertest"
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/plots/command"
 
 	"github.com/yuin/goldmark"
@@ -317,5 +318,15 @@ func TestReproduce(t *testing.T) {
 		if lacks := strings.Contains(text, "The command needs") || strings.Contains(text, "not recorded") || strings.Contains(text, "is not in the checkout"); lacks != (test.lacks != "") || !strings.Contains(strings.ReplaceAll(text, `\`, ""), test.lacks) {
 			t.Errorf("%s of %q: want %q in\n%s", test.command, test.commit, test.lacks, text)
 		}
+	}
+}
+
+// A revision in the command is the commit that it was.
+func TestReproduceRevision(t *testing.T) {
+	begun := metrics.Sweep{Command: []string{"run-cluster.sh", "--ab", "commit:HEAD~1", ""}, GitCommit: "c1", Variants: []metrics.Variant{{Args: "commit:HEAD~1", GitCommit: "c0"}, {}}}
+	blocks := []block{{kind: shell, text: "./run-cluster.sh " + format.CommandLine(begun.Command[1:])}}
+	(&section{root: t.TempDir()}).reproduce(blocks, begun)
+	if want := "./run-cluster.sh --ab commit:c0 ''"; blocks[0].text != want {
+		t.Errorf("%q, want %q", blocks[0].text, want)
 	}
 }

@@ -10,17 +10,18 @@ import (
 	"kvlab/kvs/cluster/plan"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/folder"
 )
 
 // reproduce makes the commands of blocks fit for another clone: without the flags that only
 // name folders or say what is printed, and with paths relative to the checkout. It adds what a
-// clone lacks.
+// clone lacks. Other commits that the command builds have their hashes.
 func (s *section) reproduce(blocks []block, begun metrics.Sweep) {
 	if len(begun.Command) == 0 {
 		return
 	}
 	was := format.CommandLine(begun.Command[1:])
-	words := plan.Without(begun.Command[1:], "out", "name", "v", "json")
+	words := plan.Without(folder.Fixed(begun), "out", "name", "v", "json")
 	var lacks []string
 	for i, word := range words {
 		words[i] = strings.ReplaceAll(word, s.root+string(filepath.Separator), "")

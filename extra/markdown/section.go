@@ -124,61 +124,74 @@ func (s *section) picture(id, dir string, f drawn.Figure) {
 	s.blocks = append(s.blocks, block{kind: figure, text: name, spans: words(f.Title)})
 }
 
-// add adds a run folder.
-func (s *section) add(dir string) error {
-	var figures []drawn.Figure
+// source is a run folder as its page shows it.
+type source struct {
+	dir     string
+	page    *element
+	figures []drawn.Figure
+	sample  *folder.Run // whose settings are shown; nil for none
+	plan    metrics.Sweep
+}
+
+// load reads a run folder.
+func load(dir string) (in source, err error) {
+	in.dir = dir
 	var page []byte
-	var sample *folder.Run // whose settings are shown
-	var plan metrics.Sweep
 	if folder.IsSweep(dir) {
 		all, err := folder.LoadSweep(dir)
-		if err != nil {
-			return err
+		if err == nil && all.Class != nil {
+			err = fmt.Errorf("%s is a class, which has pages of its own", dir)
 		}
-		if all.Class != nil {
-			return fmt.Errorf("%s is a class, which has pages of its own", dir)
+		if err != nil {
+			return in, err
 		}
 		if page, err = report.SweepReport(all); err != nil {
-			return err
+			return in, err
 		}
-		plan, figures = all.Sweep, chart.ScalingFigures(all)
+		in.plan, in.figures = all.Sweep, chart.ScalingFigures(all)
 		if i := slices.IndexFunc(all.Points, func(p folder.Point) bool { return p.Run != nil }); i >= 0 {
-			sample = all.Points[i].Run
+			in.sample = all.Points[i].Run
 		}
 	} else {
-		r, err := folder.Load(dir)
-		if err != nil {
-			return err
+		if in.sample, err = folder.Load(dir); err != nil {
+			return in, err
 		}
-		if page, err = report.Report(r); err != nil {
-			return err
+		if page, err = report.Report(in.sample); err != nil {
+			return in, err
 		}
-		sample, plan = r, metrics.Sweep{Command: r.Command, GitCommit: r.GitCommit, Changed: r.Changed}
-		if len(r.Logs) > 0 {
-			figures = chart.Figures(r)
+		in.plan = metrics.Sweep{Command: in.sample.Command, GitCommit: in.sample.GitCommit, Changed: in.sample.Changed}
+		if len(in.sample.Logs) > 0 {
+			in.figures = chart.Figures(in.sample)
 		}
 	}
-	tree, err := parse(page)
+	in.page, err = parse(page)
+	return in, err
+}
+
+// parts are the sections of a page that are taken, in their order, with the settings among them.
+var parts = []string{"comparison", "claims", "figures", "throughput", "latency", "usage", "settings", "hardware", "reproduce"}
+
+// add adds a run folder.
+func (s *section) add(dir string) error {
+	in, err := load(dir)
 	if err != nil {
 		return err
 	}
-	s.answer(dir, tree)
-	main := slices.DeleteFunc(slices.Clone(tree.find("body")[0].inner), func(e *element) bool { return e.name != "figure" })
-	s.take(dir, figures, main...)
-	sections := tree.find("section")
-	for _, id := range []string{"comparison", "claims", "figures", "throughput", "latency", "usage", "settings", "hardware", "reproduce"} {
+	s.answer(dir, in.page)
+	s.take(in, slices.DeleteFunc(slices.Clone(in.page.find("body")[0].inner), func(e *element) bool { return e.name != "figure" }))
+	for _, id := range parts {
 		if id == "settings" {
-			s.settings(sample, plan.Knobs)
+			s.settings(in.sample, in.plan.Knobs)
 			continue
 		}
-		for _, one := range sections {
-			if one.id != id || id == "throughput" && plan.Order == nil {
+		for _, one := range in.page.find("section") {
+			if one.id != id || id == "throughput" && in.plan.Order == nil {
 				continue
 			}
 			before := len(s.blocks)
-			s.take(dir, figures, one.inner...)
+			s.take(in, one.inner)
 			if id == "reproduce" {
-				s.reproduce(s.blocks[before:], plan)
+				s.reproduce(s.blocks[before:], in.plan)
 			}
 		}
 	}
@@ -186,12 +199,12 @@ func (s *section) add(dir string) error {
 }
 
 // take adds the blocks of elements, except for figures of a folder below.
-func (s *section) take(dir string, figures []drawn.Figure, inner ...*element) {
+func (s *section) take(in source, inner []*element) {
 	for _, b := range (&element{inner: inner}).blocks() {
 		if b.kind != figure {
 			s.blocks = append(s.blocks, b)
-		} else if i := slices.IndexFunc(figures, func(f drawn.Figure) bool { return f.Name == b.text }); i >= 0 {
-			s.picture(nameOf(dir), dir, figures[i])
+		} else if i := slices.IndexFunc(in.figures, func(f drawn.Figure) bool { return f.Name == b.text }); i >= 0 {
+			s.picture(nameOf(in.dir), in.dir, in.figures[i])
 		}
 	}
 }

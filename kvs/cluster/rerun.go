@@ -17,6 +17,7 @@ import (
 	"kvlab/metrics/format"
 	"kvlab/metrics/manifest"
 	"kvlab/plots/compare"
+	"kvlab/plots/folder"
 )
 
 // rerun repeats the command of another run, and compares the results.
@@ -86,7 +87,7 @@ func (l *Launcher) repeated(cfg Config, args []string) (Config, []string, error)
 	if times > 0 {
 		given = append(given, "--trials", strconv.Itoa(times))
 	}
-	r.record.Left, args = plan.Part(fixed(begun), left...)
+	r.record.Left, args = plan.Part(folder.Fixed(begun), left...)
 	r.record.Given = given
 	args = append(args, given...)
 	if cfg, err = l.parseArgs(args, io.Discard); err != nil {
@@ -110,25 +111,6 @@ func recordOf(dir string) (begun metrics.Sweep, isSweep bool, err error) {
 		err = fmt.Errorf("no run is there: it has neither run.json nor %s", metrics.SweepFile)
 	}
 	return metrics.Sweep{ID: run.ID, Command: run.Command}, false, err
-}
-
-// fixed returns the words of a recorded command, with the variants' commits in place of their
-// revisions: a revision such as HEAD~1 is another commit by now.
-func fixed(begun metrics.Sweep) []string {
-	words := slices.Clone(begun.Command[1:])
-	for _, v := range begun.Variants {
-		from := metrics.SourceOf(strings.Fields(v.Args))
-		commit := cmp.Or(v.ServerCommit, v.GitCommit)
-		if from.Kind == "" || from.Path() != "" || commit == "" || strings.HasSuffix(commit, "-dirty") {
-			continue
-		}
-		for i, word := range words {
-			if word == v.Args {
-				words[i] = strings.Replace(word, from.Kind+from.Rev, from.Kind+commit, 1)
-			}
-		}
-	}
-	return words
 }
 
 // compareRerun compares the result of a --rerun with the first run's, and writes the
