@@ -24,12 +24,12 @@ const statusLine = "\nexit status: 0 VALID, 1 INVALID or failed, 2 bad usage, 13
 // flags of servers, also those that clients share, are in targets; those of clients alone
 // are in workload.
 var topics = []struct{ name, about, flags string }{
-	{"nodes", "machines and processes", "nodes hosts local slurm virtual link-rate ssh-config symmetric servers-per-node clients-per-node server-cores client-cores preflight check json tune reap deadline"},
+	{"nodes", "machines and processes", "nodes hosts local slurm virtual link-rate ssh-config symmetric servers-per-node clients-per-node server-cores client-cores preflight check tune reap deadline"},
 	{"workload", "what clients do, and for how long", "P p secs quick soak client-args"},
 	{"experiments", "questions that need more than one run", "trials until sweep ab together curve slo margin seed resume rerun selftest times baseline fail-if"},
 	{"targets", "the store that is measured", "target server-args contain restart-at"},
 	{"class", "a course's submissions, and grades", "grade"},
-	{"output", "what is printed and kept", "out name v dry-run no-ceiling version cpuprofile trace sample-every repeat"},
+	{"output", "what is printed and kept", "out name v json dry-run no-ceiling version cpuprofile trace sample-every repeat"},
 }
 
 // topicOf returns a flag's topic.
