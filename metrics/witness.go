@@ -27,6 +27,7 @@ type Witness struct {
 
 	InFlight      uint64  `json:"in_flight"`      // calls that arrived and were not answered, on one connection, at most
 	InFlightMean  float64 `json:"in_flight_mean"` // likewise, on average over the calls
+	InFlightAll   uint64  `json:"in_flight_all"`  // on all connections, at most
 	Overtakable   uint64  `json:"overtakable"`    // calls that arrived while the connection's call before was in flight, of which one writes a key below 64 that the other has
 	LonePuts      uint64  `json:"lone_puts"`      // calls of one put alone
 	FlushedByPut  uint64  `json:"flushed_by_put"` // other calls, with one put, which is last, or with none and a lone put as the connection's next call

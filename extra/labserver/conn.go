@@ -113,9 +113,11 @@ func (c *conn) read() error {
 		}
 		at := time.Now()
 		c.begun.Add(1)
+		c.server.present.Add(1)
 		r := c.free.take()
 		if err := c.served.Read(&r.Request); err != nil {
 			c.begun.Add(^uint64(0)) // it never was whole
+			c.server.present.Add(-1)
 			return err
 		}
 		r.at, r.weight = at, int64(min(len(r.Ops), queued))

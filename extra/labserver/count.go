@@ -32,6 +32,7 @@ type count struct {
 	highest, strange  uint64
 	stranger          string
 	inFlight, present uint64 // at most; added up over calls
+	inFlightAll       uint64
 	overtakable       uint64
 	lone, flushed     uint64
 	unanswered, lost  uint64 // calls, and their operations
@@ -66,6 +67,7 @@ func number(key []byte) (n uint64, ok bool) {
 // requests have arrived, wholly or in part.
 func (c *count) call(s *Server, r *request, begun uint64) {
 	here := begun - c.answered.Load()
+	c.inFlightAll = max(c.inFlightAll, uint64(s.present.Add(-1)+1))
 	c.answered.Add(1)
 	if len(r.Ops) == 0 {
 		return

@@ -96,6 +96,7 @@ type Server struct {
 	service *service.Service
 	recent  [1 << 18]atomic.Uint64 // digests of calls, by their last bits
 	seen    [distinct / 64]atomic.Uint64
+	present atomic.Int64 // calls of which a part has arrived, and that are not executed
 
 	mu  sync.Mutex
 	sum sum // of closed connections; guarded by mu

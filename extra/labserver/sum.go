@@ -42,7 +42,7 @@ func (s *sum) add(c *count) {
 	if s.strange == 0 {
 		s.stranger = c.stranger
 	}
-	s.highest, s.inFlight = max(s.highest, c.highest), max(s.inFlight, c.inFlight)
+	s.highest, s.inFlight, s.inFlightAll = max(s.highest, c.highest), max(s.inFlight, c.inFlight), max(s.inFlightAll, c.inFlightAll)
 	for _, n := range []struct{ to, from *uint64 }{
 		{&s.gets, &c.gets}, {&s.puts, &c.puts}, {&s.hits, &c.hits}, {&s.calls, &c.calls}, {&s.strange, &c.strange}, {&s.present, &c.present},
 		{&s.overtakable, &c.overtakable}, {&s.lone, &c.lone}, {&s.flushed, &c.flushed}, {&s.unanswered, &c.unanswered}, {&s.lost, &c.lost},
@@ -73,7 +73,7 @@ func joined(a, b metrics.Size) metrics.Size {
 func (s *sum) witness(form string) *metrics.Witness {
 	w := &metrics.Witness{
 		Form: form, First: s.first, Last: s.last, Gets: s.gets, Puts: s.puts, Hits: s.hits, Slots: s.slots, Calls: s.calls,
-		Connections: uint64(len(s.spans)), InFlight: s.inFlight, Overtakable: s.overtakable, LonePuts: s.lone, FlushedByPut: s.flushed,
+		Connections: uint64(len(s.spans)), InFlight: s.inFlight, InFlightAll: s.inFlightAll, Overtakable: s.overtakable, LonePuts: s.lone, FlushedByPut: s.flushed,
 		Unanswered: s.unanswered, UnansweredOps: s.lost, Left: s.left, Repeats: s.repeats,
 		Highest: s.highest, Strange: s.strange, Stranger: s.stranger, ColdGets: s.coldGets, ColdBoth: s.both,
 	}

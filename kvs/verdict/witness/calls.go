@@ -31,21 +31,18 @@ func checkTwice(j *judged) finding {
 	return passed("no call carried the operations of another")
 }
 
-// checkOrder: a goroutine that waits for each call has one in flight. Unless goroutines share a
-// connection, each connection then has one.
+// checkOrder: a goroutine that waits for each call has one in flight at each server.
 func checkOrder(j *judged) finding {
 	if j.asked.Workers == 0 || j.asked.Clients == 0 {
 		return inapplicable("nobody says how many goroutines a client has: several that share a connection have several calls in flight, too")
 	}
 	for _, s := range j.servers {
 		w := s.Witness
-		sharing := uint64(j.asked.Workers)
-		if w.Connections >= sharing*uint64(j.asked.Clients) {
-			sharing = 1
-		}
-		if w.InFlight > sharing && w.Overtakable > 0 {
-			return failed(s.Node, "%d calls in flight on a connection of %s, and %s could overtake one that writes the same key: the order of the generator is not kept",
-				w.InFlight, format.Plural(sharing, "goroutine"), format.Plural(w.Overtakable, "call"))
+		// A client may have several goroutines of its flag's number, if each has connections.
+		waiting := max(uint64(j.asked.Workers*j.asked.Clients), w.Connections)
+		if w.InFlightAll > waiting && w.Overtakable > 0 {
+			return failed(s.Node, "%d calls in flight at once, of %s, and %s could overtake one that writes the same key: the order of the generator is not kept",
+				w.InFlightAll, format.Plural(waiting, "goroutine"), format.Plural(w.Overtakable, "call"))
 		}
 	}
 	return passed("no goroutine had two calls in flight that change the same key")

@@ -2,6 +2,7 @@ package witness
 
 import (
 	"math"
+	"slices"
 
 	"kvlab/metrics/format"
 )
@@ -21,26 +22,27 @@ func (j *judged) stretch() float64 {
 // bounds returns the least and the highest rate that a client may claim which counts right,
 // whatever part of its run it measures: half of it or more. A client that measures all of it
 // divides by the time that its process runs at most, and by the time from its first call to its
-// last at least. If nobody tells how long its process ran, getting ready takes as long as the
-// run at most. The clients need not begin together: each connection's own rates add up, too.
+// last at least. If nobody tells how long its process ran, nothing is too little. The clients need
+// not begin together: each connection's own rates add up, too.
 func (j *judged) bounds() (least, most float64) {
 	n, width := float64(j.ops()), float64(j.slots.WidthNs)/1e9
-	ran := j.claim.RanS
-	if ran == 0 {
-		ran = 2 * max(j.asked.Secs, j.span())
-	}
-	least, most = n/max(ran, j.span()), n/j.span()
+	most = n / j.span()
 	sum := 0.0
 	for _, s := range j.servers {
 		sum += s.Witness.ConnRate
 	}
 	most = max(most, sum)
+	idle := int(max(0, j.claim.RanS-j.span())/width) + 1 // slots before the first call, or after the last
+	if least = n / j.claim.RanS; j.claim.RanS == 0 || idle > len(j.slots.Counts) {
+		least, idle = 0, 0
+	}
+	counts := slices.Concat(make([]uint64, idle), j.slots.Counts, make([]uint64, idle))
 	before := []uint64{0} // operations before each slot
-	for _, c := range j.slots.Counts {
+	for _, c := range counts {
 		before = append(before, before[len(before)-1]+c)
 	}
 	// A stretch of m slots' length has all of m-1 slots, and parts of m+1.
-	for m := max(2, int(j.stretch()/width)); m < len(before); m++ {
+	for m := max(2, int(j.stretch()/width)); m <= len(j.slots.Counts)+idle; m++ {
 		for i := 0; i+m-1 < len(before); i++ {
 			least = min(least, float64(before[i+m-1]-before[i])/(float64(m)*width))
 			most = max(most, float64(before[min(i+m+1, len(before)-1)]-before[i])/(float64(m)*width))
