@@ -145,10 +145,11 @@ func (h *Heard) Add(r Record) {
 
 // Verdict says whether a run's result is valid.
 type Verdict struct {
-	Valid  bool   `json:"valid"`
-	Check  string `json:"check,omitempty"`  // which check failed, by its ID in run.Checks; "" when none did
-	Reason string `json:"reason,omitempty"` // why not
-	Node   string `json:"node,omitempty"`   // which node is the reason; "" when it is not one node
+	Valid   bool   `json:"valid"`
+	Claimed bool   `json:"claimed,omitempty"` // of a team's own system: nothing refutes what it claims, and nobody has verified it
+	Check   string `json:"check,omitempty"`   // which check failed, by its ID in run.Checks; "" when none did
+	Reason  string `json:"reason,omitempty"`  // why not
+	Node    string `json:"node,omitempty"`    // which node is the reason; "" when it is not one node
 }
 
 // CheckOutcome is what came of a check.
@@ -171,12 +172,26 @@ type CheckResult struct {
 	Evidence string       `json:"evidence"`       // the figures that it compared, or why there are none
 }
 
-// String returns the verdict's line on the terminal without the leading word:
-// "VALID", or "INVALID(reason, node)".
-func (v Verdict) String() string {
+// Stands reports whether the result is one: VALID, or CLAIMED and not refuted.
+func (v Verdict) Stands() bool { return v.Valid || v.Claimed }
+
+// Word returns VALID, CLAIMED or INVALID.
+func (v Verdict) Word() string {
 	switch {
 	case v.Valid:
 		return "VALID"
+	case v.Claimed:
+		return "CLAIMED"
+	}
+	return "INVALID"
+}
+
+// String returns the verdict's line on the terminal without the leading word:
+// "VALID", "CLAIMED", or "INVALID(reason, node)".
+func (v Verdict) String() string {
+	switch {
+	case v.Stands():
+		return v.Word()
 	case v.Node == "":
 		return "INVALID(" + v.Reason + ")"
 	}

@@ -195,7 +195,7 @@ func Summarize(plan Sweep, trials []Trial) []Point {
 		for _, trial := range trials {
 			switch {
 			case !slices.Equal(trial.Point, values):
-			case trial.Verdict.Valid:
+			case trial.Verdict.Stands():
 				point.Valid = append(point.Valid, trial)
 			default:
 				point.Failed = append(point.Failed, trial)
