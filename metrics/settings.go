@@ -67,7 +67,7 @@ func (s Settings) Linearizable() bool { return s.is("linearizable") }
 func (s Settings) Model() string { return s["model"] }
 
 // Program returns a team's own program, which the node starts; "" of one that works itself.
-func (s Settings) Program() string { return cmp.Or(s[ProgramFlag], s["system"]) }
+func (s Settings) Program() string { return s[ProgramFlag] }
 
 // ProgramFlag names the flag of Program.
 const ProgramFlag = "program"

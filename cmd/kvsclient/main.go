@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 
+	"kvlab/extra/system"
 	"kvlab/extra/variants/codecs"
 	"kvlab/extra/variants/engines"
 	"kvlab/extra/variants/routers"
@@ -28,5 +29,5 @@ func main() {
 	route.Link(
 		routers.Rows,
 	)
-	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(client.Program(system.Parse, redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -16,6 +16,7 @@ import (
 	"kvlab/extra/grade/pages"
 	"kvlab/extra/serve/index"
 	"kvlab/extra/study"
+	"kvlab/extra/system/launch"
 	"kvlab/extra/tune"
 	"kvlab/extra/variants/routers"
 	"kvlab/kvs/cluster"
@@ -36,6 +37,7 @@ func launcher(root, bin string) *cluster.Launcher {
 	l.Extras.Kinds = []cluster.Kind{
 		study.Kind,
 		grade.Kind,
+		launch.Kind,
 	}
 	l.Extras.Views = []preflight.View{
 		tune.Row,

@@ -31,11 +31,16 @@ var compile = sync.OnceValues(func() (out []byte, err error) {
 	return out, err
 })
 
-// TestMain runs the tests, or is the course's server of a script.
+// TestMain runs the tests, or is the course's server, or a team's program, of a script.
 func TestMain(m *testing.M) {
 	testscript.Main(overPrograms{m}, map[string]func(){"labserver": func() {
 		fmt.Fprintln(os.Stderr, labtest.Main(os.Args[1:]))
 		os.Exit(1)
+	}, labtest.SystemWord: func() {
+		if err := labtest.System(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}})
 }
 

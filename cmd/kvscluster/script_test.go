@@ -14,6 +14,7 @@ import (
 
 	"kvlab/internal/labtest"
 	"kvlab/internal/redistest"
+	"kvlab/plots/verify"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
@@ -54,6 +55,11 @@ func TestScripts(t *testing.T) {
 				}
 			},
 			"gone": gone,
+			"verified": func(ts *testscript.TestScript, _ bool, args []string) {
+				if all, err := verify.Run(ts.MkAbs(args[0])); err != nil || !strings.Contains(all[len(all)-1].String(), args[1]) {
+					ts.Fatalf("%v, %v: want %q", all, err, args[1])
+				}
+			},
 		},
 	})
 }

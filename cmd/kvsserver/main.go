@@ -6,6 +6,7 @@ import (
 
 	"kvlab/extra/door"
 	"kvlab/extra/labserver"
+	"kvlab/extra/system"
 	"kvlab/extra/variants/codecs"
 	"kvlab/extra/variants/engines"
 	"kvlab/extra/variants/models"
@@ -19,7 +20,7 @@ import (
 )
 
 func main() {
-	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")}
+	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, system.Driver, driver.Rival("etcd")}
 	engine.Link(
 		engines.Rows,
 		[]engine.Row{

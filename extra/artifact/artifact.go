@@ -187,7 +187,7 @@ func copyFile(to, from string) error {
 
 // addRecords adds the scripts, the machines, the commit and the programs' digests.
 func (a *artifact) addRecords() error {
-	shown := a.runs[max(0, slices.IndexFunc(a.runs, func(r *folder.Run) bool { return r.Verdict.Valid }))]
+	shown := a.runs[max(0, slices.IndexFunc(a.runs, func(r *folder.Run) bool { return r.Verdict.Stands() }))]
 	var machines []metrics.Machine
 	if shown.Preflight != nil {
 		machines = shown.Preflight.Machines

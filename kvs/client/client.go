@@ -11,16 +11,27 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
 	"kvlab/kvs/node"
+	"kvlab/kvs/target"
 	"kvlab/kvs/value"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
 
-// Program returns kvsclient, which drives kvlab's servers and the stores of some drivers.
-func Program(foreign ...driver.Row) node.Program {
+// Host parses the command line of a node that starts a team's own client in place of a client.
+type Host func(args []string) (*node.Flags, node.Work, error)
+
+// Program returns kvsclient, which drives kvlab's servers and the stores of some drivers, and
+// starts a team's own client by its host; nil for none.
+func Program(host Host, foreign ...driver.Row) node.Program {
 	return node.Program{
 		Name: "kvsclient", Role: metrics.Client, Protocols: wire.Versions,
 		Parse: func(args []string) (*node.Flags, node.Work, error) {
+			if target.Named(args, metrics.ProgramFlag, "system") != "" {
+				if host == nil {
+					return nil, nil, node.UsageError{Err: errors.New("-program: only the plain kvsclient starts a team's client")}
+				}
+				return host(args)
+			}
 			c, flags, err := parse(args, foreign...)
 			return flags, c.run, err
 		},

@@ -58,6 +58,8 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Var((*seconds)(&c.Window), "secs", "least `seconds` of the measured window: in a closed loop the launcher lengthens it to 12 rounds")
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
+	flags.String(metrics.ProgramFlag, "", target.ClientUsage)
+	flags.String("system", "", target.SystemUsage)
 	flags.StringVar(&c.Engine, "engine", c.Engine, "the engine of -transport inproc: one of kvsserver's; with a foreign -target, null says that its servers have no store")
 	flags.Class(metrics.OwnFlag)
 	flags.StringVar(&c.Node, "node", c.Node, "this client's `name` in reports")

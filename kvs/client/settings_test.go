@@ -18,7 +18,7 @@ var derived = []string{"AutoBatch", "Caches", "MeasuresPeak", "Open", "Own", "Ri
 // other.
 func TestSettings(t *testing.T) {
 	names := map[string]string{} // of the flags, by the method's name in lower case
-	for _, program := range []node.Program{Program(), server.Program(nil)} {
+	for _, program := range []node.Program{Program(nil), server.Program(nil)} {
 		var stdout, stderr strings.Builder
 		var flags []metrics.Flag
 		if status := program.Main([]string{"-flags"}, strings.NewReader(""), &stdout, &stderr); status != 0 || json.Unmarshal([]byte(stdout.String()), &flags) != nil {

@@ -24,7 +24,7 @@ func (l *Launcher) conclude(cfg Config, dir trial.Folder, run metrics.Run, ended
 		return usage(fmt.Errorf("%s (%s): %s", plan.Program(f.Role), f.Node, f.Reason))
 	}
 	text := ""
-	if run.Verdict.Valid {
+	if run.Verdict.Stands() {
 		text = labLines(run) + "\n"
 		if cfg.Verbose {
 			text += report.RunSummary(run) + "\n"
@@ -57,7 +57,7 @@ func (l *Launcher) finish(result string, a answer.Answer, dir trial.Folder, verd
 	fmt.Fprint(l.Stdout, result)
 	a.Print(l.Stdout, string(dir), folder.Page(string(dir)))
 	fmt.Fprintf(l.Stdout, "verdict %s\n", verdict)
-	if verdict.Valid {
+	if verdict.Stands() {
 		return nil
 	}
 	return invalid(verdict, ended)
@@ -98,7 +98,7 @@ func findBaseline(cfg Config) (*compare.Baseline, error) {
 // alone. The text has a line for each. The error, which needs no further words, says that a
 // limit was not shown to be kept.
 func (l *Launcher) check(cfg Config, dir trial.Folder, judged metrics.Verdict) (text string, err error) {
-	if len(cfg.FailIf) == 0 || !judged.Valid {
+	if len(cfg.FailIf) == 0 || !judged.Stands() {
 		return "", nil
 	}
 	lines, kept, err := compare.Keep(string(dir), cfg.FailIf)
@@ -128,7 +128,7 @@ func invalid(verdict metrics.Verdict, ended error) error {
 func labLines(run metrics.Run) string {
 	var b strings.Builder
 	for _, server := range run.Servers() {
-		if server.MedianOpsPerS == nil || run.Counting == metrics.CountsNone {
+		if server.MedianOpsPerS == nil || run.Counting == metrics.CountsNone && !run.IsClaimed() {
 			fmt.Fprintf(&b, "%s no ops/s data found\n", server.Name)
 		} else {
 			fmt.Fprintf(&b, "%s median %.0f op/s\n", server.Name, *server.MedianOpsPerS)

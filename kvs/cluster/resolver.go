@@ -124,6 +124,9 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 			return at, err
 		}
 	}
+	if at.cfg.Spec, at.programs, err = r.builds.Hosts(ctx, at.cfg.Spec, at.programs, len(r.nodes) > 0, r.submitted(&at)); err != nil {
+		return at, err
+	}
 	if err := r.aim(ctx, &at); err != nil {
 		return at, fmt.Errorf("--target: %w", err)
 	}
@@ -200,7 +203,8 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 	if text == "" {
 		return nil
 	}
-	if err := t.Set(text); err != nil {
+	err := t.Set(text)
+	if err != nil {
 		return err
 	}
 	at.cfg.Hosted, at.open = !t.Own(), t.Open()
@@ -230,18 +234,9 @@ func (r *resolver) aim(ctx context.Context, at *configuration) error {
 		at.cfg.Servers = n
 	}
 	if t.Build != "" {
-		path, err := r.builds.Store(ctx, t, r.submitted(at))
-		if err != nil {
+		if t, at.programs, err = r.builds.Started(ctx, plan.Store, t, at.programs, len(r.nodes) > 0, r.submitted(at)); err != nil {
 			return err
 		}
-		at.programs = maps.Clone(at.programs)
-		at.programs[plan.Store] = path
-		if len(r.nodes) > 0 {
-			if path, err = at.programs.Deployed(); err != nil {
-				return err
-			}
-		}
-		t = t.Built(path)
 	}
 	for _, args := range []*[]string{&at.cfg.ServerArgs, &at.cfg.ClientArgs} {
 		*args = plan.With(*args, targetFlag, t.String())

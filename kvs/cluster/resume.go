@@ -102,7 +102,7 @@ func readRuns(dir trial.Folder, trials []metrics.Trial) error {
 		err := metrics.ReadJSON(filepath.Join(string(dir), trial.Folder, "run.json"), run)
 		if err == nil {
 			trials[i].Run = run
-		} else if trial.Verdict.Valid || !errors.Is(err, os.ErrNotExist) {
+		} else if trial.Verdict.Stands() || !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}

@@ -237,7 +237,7 @@ func (s *series) measure(ctx context.Context, done []metrics.Trial, group experi
 		if f := (*plan.Fault)(nil); errors.As(errs[i], &f) {
 			trial.Outside = f.Outside
 		}
-		if line := s.kind.Record(p, &trial); line != "" && (s.cfg.Verbose || !p.Quiet || !trial.Verdict.Valid) {
+		if line := s.kind.Record(p, &trial); line != "" && (s.cfg.Verbose || !p.Quiet || !trial.Verdict.Stands()) {
 			fmt.Fprintln(s.launcher.Stdout, line)
 		}
 		done = metrics.Insert(done, trial)
@@ -279,7 +279,7 @@ func (s *series) conclude(done []metrics.Trial, err error) error {
 			s.explainResume(done)
 		}
 	}
-	if end.Answer.Verdict == "" && !end.Verdict.Valid {
+	if end.Answer.Verdict == "" && !end.Verdict.Stands() {
 		end.Answer = answer.Of(metrics.Run{Result: metrics.Result{Verdict: end.Verdict}})
 	}
 	text := end.Brief

@@ -16,7 +16,7 @@ import (
 // line, so that no median contains it.
 func Benchmark(run metrics.Run) string {
 	text := benchmarkHead(&run, run.ID, run.GitCommit) + benchmarkLine("# verdict ", run.Verdict.String())
-	if run.Verdict.Valid {
+	if run.Verdict.Stands() {
 		text += "\n" + benchmarkResult(benchmarkName(&run, nil), &run)
 	}
 	return text

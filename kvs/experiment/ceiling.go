@@ -70,7 +70,7 @@ type Ceilings []Overlay
 // CeilingsOf returns the ceilings of a run with these settings; none if it is one itself.
 func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceilings {
 	client, engine := settings[metrics.Client], settings[metrics.Server].Engine()
-	if engine == nullEngine {
+	if engine == nullEngine || client.Program() != "" { // a team's program has no such form
 		return nil
 	}
 	// A closed loop has no rate. It writes no profile, and records no history, which the

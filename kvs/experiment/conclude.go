@@ -104,9 +104,9 @@ func (s Sweep) notes(points []metrics.Point) string {
 
 // verdict returns the verdict on all trials. One failed trial fails the sweep.
 func (s Sweep) verdict(done []metrics.Trial) metrics.Verdict {
-	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
+	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Stands() })
 	if len(failed) == 0 {
-		return metrics.Verdict{Valid: true}
+		return metrics.Together(done)
 	}
 	first := failed[0]
 	which := strings.Join(format.NonEmpty(fmt.Sprintf("trial %d", first.Number), metrics.PointName(s.Plan.Knobs, first.Point)), " ")

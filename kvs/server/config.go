@@ -4,6 +4,7 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -38,6 +39,7 @@ type config struct {
 	Inject         string        // -inject
 	Repeat         bool          // -repeat
 	Target         target.Target // -target
+	System         target.System // -system; then Target starts its server
 
 	store driver.Row // of Target; the zero Row of kvlab's own store
 }
@@ -61,6 +63,7 @@ func parse(args []string, foreign []driver.Row, gateways []Gateway) (config, *no
 	flags.IntVar(&c.Servers, "servers", 0, "how many servers there are; a client with another number is refused; 0 takes the first client's")
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
+	flags.Var(&c.System, "system", target.SystemUsage)
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage())
 	flags.StringVar(&c.Model, "model", models[0].Name, "the execution model, which goroutine executes a call: "+cli.Usage(models))
 	c.defineDisk(flags)
@@ -82,7 +85,12 @@ func parse(args []string, foreign []driver.Row, gateways []Gateway) (config, *no
 	flags.StringVar(&c.Inject, "inject", "", "slow the server down, for run-cluster.sh --selftest: `fault` is slowdown=5% (more processor time), pause=100ms@10s (a pause in each period) or service=1ms (added to each call); never VALID")
 	flags.BoolVar(&c.Repeat, "repeat", false, "answer all calls of one size with the bytes of the first reply, for clients with -repeat: the ceiling of the network; never VALID")
 	flags.Main("engine")
-	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findStore(flags, foreign) }, func() error { return c.findEngine(flags) }, func() error { return c.validate() }, func() error { return c.checkGateways(flags, gateways) })
+	if text := target.Named(args, "system"); text != "" && c.System.Set(text) == nil && c.System.Server != nil {
+		if err := c.System.Server.Define(flags.FlagSet); err != nil {
+			return c, flags, node.UsageError{Err: fmt.Errorf("-system: server: %w", err)}
+		}
+	}
+	err := flags.Parse(args, aliases, func() error { return c.onPort(port) }, func() error { return c.findSystem() }, func() error { return c.findStore(flags, foreign) }, func() error { return c.findEngine(flags) }, func() error { return c.validate() }, func() error { return c.checkGateways(flags, gateways) })
 	return c, flags, err
 }
 
@@ -100,9 +108,23 @@ func (c *config) onPort(port string) error {
 	return cli.Want(err == nil, "-port", strconv.Quote(port), "0 to 65535")
 }
 
+// findSystem makes the target of -system.
+func (c *config) findSystem() error {
+	switch {
+	case c.System.Client == nil:
+		return nil
+	case !c.Target.Own():
+		return errors.New("-system has its own servers: leave -target out")
+	case c.System.Server == nil:
+		return errors.New("-system: want [server] and [client]: a client alone runs by run-cluster.sh --client")
+	}
+	c.Target = c.System.Target()
+	return nil
+}
+
 // hostFlags are the flags that a foreign store's host has; the others are kvlab's own
 // store's.
-var hostFlags = []string{"node", "listen", "port", "server", "servers", "target", "allow-public", "sample-every"}
+var hostFlags = []string{"node", "listen", "port", "server", "servers", "target", "system", "allow-public", "sample-every"}
 
 // findStore finds the driver of a foreign store, and refuses flags of kvlab's own.
 func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) {
@@ -116,7 +138,7 @@ func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) 
 		flags.Rival = "-target: driver " + c.store.Name
 	}
 	flags.Visit(func(f *flag.Flag) {
-		if storeless := f.Name == "engine" && c.storeless(); !slices.Contains(hostFlags, f.Name) && !storeless && err == nil {
+		if storeless := f.Name == "engine" && c.storeless(); !slices.Contains(hostFlags, f.Name) && !storeless && c.Target.Settings[f.Name] == "" && err == nil {
 			err = fmt.Errorf("-%s is of kvlab's own store: it does not go with -target %s", f.Name, c.Target.Name)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kvlab/internal/cgroup"
+	"kvlab/kvs/child"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/node"
 	"kvlab/kvs/target"
@@ -27,10 +28,10 @@ type host struct {
 	config   config
 	node     *node.Node
 	reporter *node.Reporter
-	child    *child // nil of a store that runs already
-	address  string // of the store
-	commit   string // of the store's program, where Go built it in a checkout
-	binary   string // SHA-256 of the store's program
+	child    *child.Child // nil of a store that runs already
+	address  string       // of the store
+	commit   string       // of the store's program, where Go built it in a checkout
+	binary   string       // SHA-256 of the store's program
 	driver   driver.Driver
 	unseen   string         // why the store's process is not sampled; "" if it is
 	remote   bool           // that process is on another machine
@@ -40,6 +41,7 @@ type host struct {
 	mu      sync.Mutex
 	witness metrics.StoreWitness // guarded by mu
 	silent  error                // of the last reading, which failed; guarded by mu
+	claims  claims               // guarded by mu
 }
 
 const (
@@ -63,7 +65,7 @@ func (config config) host(ctx context.Context, n *node.Node, token string) (err 
 		return err
 	}
 	if h.child != nil {
-		defer func() { err = errors.Join(err, h.child.stop()) }()
+		defer func() { err = errors.Join(err, h.child.Stop()) }()
 		defer func() { err = errors.Join(err, h.tellPeak()) }()
 	}
 	if err := h.open(); err != nil {
@@ -91,10 +93,10 @@ func (config config) host(ctx context.Context, n *node.Node, token string) (err 
 
 // tellPeak tells the launcher how much memory a contained store has had.
 func (h *host) tellPeak() error {
-	if !h.child.contained {
+	if !h.child.Contained {
 		return nil
 	}
-	pid, ended := h.child.store() // which is told elsewhere
+	pid, ended := h.child.Process() // which is told elsewhere
 	if peak := cgroup.PeakMemoryOf(pid); ended == nil && peak > 0 {
 		return h.node.Send(node.Event{Event: node.Contained, PeakBytes: peak})
 	}
@@ -122,15 +124,16 @@ func (h *host) start() error {
 	}
 	p.Config = filepath.Join(p.Dir, "kvlab.conf")
 	t = t.Find(filepath.Dir(program))
+	h.readClaims()
 	words, err := t.Command(p)
 	if err == nil {
 		err = os.WriteFile(p.Config, []byte(t.Config), 0o600)
 	}
 	if err == nil {
-		h.child, err = startChild(t, p.Dir, h.node.Contained(words), h.node.Output)
+		h.child, err = child.Start(child.Program{What: "store", Name: t.Name, Path: t.Bin, Dir: p.Dir, Words: h.node.Contained(words), Output: h.node.Output, Line: h.readLine})
 	}
 	if len(h.node.Contained(nil)) > 0 && err == nil {
-		h.child.contained = true
+		h.child.Contained = true
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(p.Dir))
@@ -197,7 +200,7 @@ func (h *host) awaitStore(ctx context.Context) error {
 	}
 	var ended chan struct{}
 	if h.child != nil {
-		ended = h.child.ended
+		ended = h.child.Ended
 	}
 	tell := time.NewTicker(waitsEvery)
 	defer tell.Stop()
@@ -214,11 +217,11 @@ func (h *host) awaitStore(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ended:
-			return h.child.fault()
+			return h.child.Fault()
 		case <-deadline.C:
 			said := ""
 			if h.child != nil {
-				said = h.child.said()
+				said = h.child.Said()
 			}
 			return fmt.Errorf("%s on %s: %w%s", h.config.Target.Name, h.address, err, said)
 		case <-tell.C:
@@ -247,7 +250,7 @@ func (h *host) ask(ctx context.Context) (counts metrics.StoreCounts, err error) 
 func (h *host) observe() error {
 	pid, err := 0, error(nil)
 	if h.child != nil {
-		pid, err = h.child.store()
+		pid, err = h.child.Process()
 	} else {
 		pid, h.unseen, h.remote, err = node.StoreProcess(h.address)
 	}
@@ -281,8 +284,8 @@ func (h *host) observe() error {
 func (h *host) ended() error {
 	if h.child != nil {
 		select {
-		case <-h.child.ended:
-			return h.child.fault()
+		case <-h.child.Ended:
+			return h.child.Fault()
 		default:
 		}
 	}
@@ -335,7 +338,7 @@ func (h *host) serve(ctx context.Context) error {
 		if h.child == nil {
 			return nil
 		}
-		if err := h.child.watch(ctx); err != nil {
+		if err := h.child.Watch(ctx); err != nil {
 			return node.PeerError{Node: h.config.Node, Err: err, Lost: true}
 		}
 		return nil
@@ -373,7 +376,7 @@ func (h *host) summarize() error {
 		return err
 	}
 	summary := h.reporter.Window()
-	summary.Total = h.counts()
+	summary.Total, summary.Claim = h.counts(), h.claimed()
 	if h.counter != nil {
 		h.mu.Lock()
 		witness := h.witness

@@ -177,39 +177,6 @@ func TestHostTellsHowAStoreEnds(t *testing.T) {
 	}
 }
 
-// What a program says about its end is told by its first line that tells it, with the target's
-// name for its path. All of its output is passed on as it is.
-func TestWhatEndsAStore(t *testing.T) {
-	const crash = "get/s 1\nfatal error: concurrent map writes\n\ngoroutine 21 [running]:\nmain.(*KVService).Put(0x0)\n\t./main.go:18 +0x39\n"
-	program := filepath.Join(t.TempDir(), "store-0")
-	for output, want := range map[string]string{
-		crash: ": fatal error: concurrent map writes",
-		"ops/s 12.00\npanic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\n":       ": panic: runtime error: index out of range [5] with length 3",
-		"flag provided but not defined: -bogus\nUsage of " + program + ":\n  -port string\n    \t (default 8080)\n": ": flag provided but not defined: -bogus",
-		"invalid value \"x\" for flag -port: parse error\nUsage of " + program + ":\n":                              `: invalid value "x" for flag -port: parse error`,
-		program + ": unrecognized option '--bogus'\nIllegal argument \"?\"\n":                                       ": team-7: unrecognized option '--bogus'",
-		"listening\n\x1b[31mno room" + strings.Repeat("!", lineBytes):                                               "; its last output: listening | ?[31mno room" + strings.Repeat("!", lastBytes-13) + "… | " + strings.Repeat("!", 12),
-		"": ", without output",
-	} {
-		var passed strings.Builder
-		script := fmt.Sprintf("%s\nprintf '%%s' \"$1\"\nexit 3\n", "#!/bin/sh")
-		if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		c, err := startChild(target.Target{Name: "team-7", Bin: program}, t.TempDir(), []string{"sh", program, output}, func(line string) { passed.WriteString(line + "\n") })
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-c.ended
-		if got := c.fault().Error(); got != "the store team-7 has ended: exit status 3"+want {
-			t.Errorf("%.40q: %s, want %q", output, got, want)
-		}
-		if whole := strings.Contains(output, "!!!"); !whole && passed.String() != output {
-			t.Errorf("%q was passed on as %q", output, &passed)
-		}
-	}
-}
-
 // A server of another form ends the wait for it.
 func TestHostDoesNotWaitForAMisfit(t *testing.T) {
 	row := storeRow

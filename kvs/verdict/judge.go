@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"kvlab/kvs/verdict/claimed"
 	"kvlab/metrics"
 	"kvlab/metrics/account"
 	"kvlab/metrics/format"
@@ -25,8 +26,10 @@ type judged struct {
 // result is valid.
 func Judge(run *metrics.Run) metrics.Verdict {
 	account.Total(run)
-	r := &judged{Run: *run}
-	r.unexpected = errors.New("no client says what its flags are")
+	if run.HostsClient() {
+		return claimed.Judge(run)
+	}
+	r := &judged{Run: *run, unexpected: errors.New("no client says what its flags are")}
 	if run.Workload != nil {
 		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
 	}
@@ -203,8 +206,7 @@ func miscount(verified, applied metrics.Counts) string {
 // byChanceReads reports whether all missing operations may be reads if operations of
 // any kind are lost alike: with a probability above 10^-9.
 func byChanceReads(all metrics.Counts, missing uint64) bool {
-	reads := 1 - stats.Portion(all.Writes(), all.Ops())
-	return float64(missing)*math.Log(reads) > math.Log(1e-9)
+	return float64(missing)*math.Log(1-stats.Portion(all.Writes(), all.Ops())) > math.Log(1e-9)
 }
 
 // checkCeiling: the servers have a store.
@@ -219,14 +221,13 @@ func checkCeiling(run *judged) finding {
 func checkChecked(run *judged) finding {
 	checked := uint64(0)
 	for _, node := range run.Clients() {
-		v := node.Summary.Verification
-		if n := v.Unchecked; n > 0 {
-			return failed(node.Name, "%d values were not checked at all (-verify none): no result", n)
+		switch v := node.Summary.Verification; {
+		case v.Unchecked > 0:
+			return failed(node.Name, "%d values were not checked at all (-verify none): no result", v.Unchecked)
+		case v.AnyKey > 0:
+			return failed(node.Name, "%d values were not checked against their keys", v.AnyKey)
 		}
-		if n := v.AnyKey; n > 0 {
-			return failed(node.Name, "%d values were not checked against their keys", n)
-		}
-		checked += v.Checked
+		checked += node.Summary.Verification.Checked
 	}
 	return passed("%d values were checked against their keys", checked)
 }

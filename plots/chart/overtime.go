@@ -106,7 +106,7 @@ func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figu
 // runFigure returns a figure of a run without panels.
 func runFigure(r *folder.Run, name, title string) figure.Figure {
 	f := figure.Figure{Name: name, Title: title, Subtitle: r.Describe()}
-	if !r.Verdict.Valid {
+	if !r.Verdict.Stands() {
 		f.Alarm = format.Label(r.Verdict.String(), 300)
 	}
 	return f

@@ -326,7 +326,7 @@ func drawEstimate(p *figure.Panel, point folder.Point) []figure.Entry {
 
 // trialText returns a trial's result in a tooltip.
 func trialText(trial metrics.Trial) string {
-	if !trial.Verdict.Valid {
+	if !trial.Verdict.Stands() {
 		return format.Label(trial.Verdict.String(), 120)
 	}
 	text := format.Count(trial.OpsPerS) + " ops/s"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/claimed"
 	"kvlab/metrics/format"
 	"kvlab/plots/compare"
 	"kvlab/plots/verify"
@@ -126,7 +127,7 @@ var Checks = Command{
 		if len(words) > 0 {
 			return Wrong("want kvsplot checks without further words")
 		}
-		_, err = fmt.Fprint(c.Stdout, verdict.Table())
+		_, err = fmt.Fprint(c.Stdout, verdict.Table(), "\n", claimed.Table())
 		return err
 	},
 }

@@ -115,7 +115,7 @@ func decide(a *metrics.Agreement, outcome stats.Outcome, margin float64) {
 // sample returns the first valid run, or else the first run; nil for none.
 func sample(runs []*folder.Run) *folder.Run {
 	for _, r := range runs {
-		if r.Verdict.Valid {
+		if r.Verdict.Stands() {
 			return r
 		}
 	}

@@ -90,7 +90,7 @@ func (v *Variant) add(name string, runs []*folder.Run) ([]float64, error) {
 	var rates []float64
 	var all []map[string]string
 	for _, r := range runs {
-		if !r.Verdict.Valid {
+		if !r.Verdict.Stands() {
 			return nil, fmt.Errorf("%s: %s is %s: the others are a selection", v.Name, r.ID, format.Label(r.Verdict.String(), 300))
 		}
 		if r.OpsPerS <= 0 {

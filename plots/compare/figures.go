@@ -36,7 +36,7 @@ func Figures(dir string) ([]Figure, error) {
 			return nil, err
 		}
 		var rates []float64
-		if run.Verdict.Valid {
+		if run.Verdict.Stands() {
 			rates = []float64{run.OpsPerS}
 		}
 		return []Figure{median("ops/s", "ops/s", rates)}, nil
@@ -128,7 +128,7 @@ func claims(s *folder.Sweep) (all []Figure) {
 func standings(s *folder.Sweep) (all []Figure) {
 	for _, e := range s.Standings.Entries {
 		text := e.Verdict.String()
-		if e.Verdict.Valid {
+		if e.Verdict.Stands() {
 			text = fmt.Sprintf("rank %d, %.3f of the reference [%.3f, %.3f]", e.Rank, e.Ratio, e.RatioLow, e.RatioHigh)
 		}
 		all = append(all, Figure{Name: e.Entry, Text: text, Value: e.Ratio, Low: e.RatioLow, High: e.RatioHigh})

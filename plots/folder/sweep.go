@@ -63,7 +63,7 @@ func LoadSweep(dir string) (*Sweep, error) {
 		}
 		folder := filepath.Join(dir, trial.Folder)
 		r := &Run{Dir: folder}
-		if err := r.readJSON(os.DirFS(folder)); err != nil && trial.Verdict.Valid {
+		if err := r.readJSON(os.DirFS(folder)); err != nil && trial.Verdict.Stands() {
 			return nil, fmt.Errorf("%s: %w", folder, err)
 		}
 		if r.GitCommit != "" && plan.GitCommit != "" && len(plan.Variants) == 0 && r.GitCommit != plan.GitCommit {
@@ -127,14 +127,14 @@ func LoadRuns(dirs []string) ([]*Run, error) {
 
 // Failed returns the trials that are not valid.
 func (s *Sweep) Failed() []metrics.Trial {
-	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool { return t.Verdict.Valid })
+	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool { return t.Verdict.Stands() })
 }
 
 // TrialsOf returns the trials of an entry of a class, without the valid ones of rounds that do
 // not count.
 func (s *Sweep) TrialsOf(entry string) []metrics.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t metrics.Trial) bool {
-		return !slices.Equal(t.Point, []string{entry}) || t.Verdict.Valid && slices.Contains(s.Standings.Dropped, t.Round)
+		return !slices.Equal(t.Point, []string{entry}) || t.Verdict.Stands() && slices.Contains(s.Standings.Dropped, t.Round)
 	})
 }
 

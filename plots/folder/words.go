@@ -26,11 +26,7 @@ func (r *Run) Describe() string {
 		offered.PeakOpsPerS = 0 // it does not fit
 		parts = append(parts, "open loop, "+offered.String())
 	}
-	verdict := "INVALID"
-	if r.Verdict.Valid {
-		verdict = "VALID"
-	}
-	parts = append(parts, ResultOf(r.Run), verdict)
+	parts = append(parts, ResultOf(r.Run), r.Verdict.Word())
 	parts = append(parts, metrics.TrialOf(metrics.PlannedTrial{}, "", r.Run).Stamps()...)
 	return describe(parts, "run", r.ID)
 }

@@ -162,7 +162,7 @@ func SweepSummary(s *folder.Sweep) string {
 	if !a.Good {
 		return fmt.Sprintf("%s\nverdict %s(%s)\n", a.Basis, a.Verdict, a.Headline)
 	}
-	return fmt.Sprintf("%s\nverdict VALID (%s)\n", result, format.Plural(len(s.Trials), "trial"))
+	return fmt.Sprintf("%s\nverdict %s (%s)\n", result, metrics.Together(s.Trials), format.Plural(len(s.Trials), "trial"))
 }
 
 // intervalWords returns an estimate's interval; absent if it has none.

@@ -49,11 +49,11 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 		run.Audit = audit.Judge(run, secret, account.Audits(reported))
 	}
 	switch run.Verdict = judge(&run); {
-	case !finished && (then.Verdict.Valid || then.Verdict.Check == verdict.Ceiling):
+	case !finished && (then.Verdict.Stands() || then.Verdict.Check == verdict.Ceiling):
 		run.Verdict = metrics.Verdict{Reason: "the run did not come to its end"}
 	case !finished:
 		run.Verdict = then.Verdict // what ended the run is the launcher's word
-	case run.Verdict.Valid || run.Verdict.Check == verdict.Injected:
+	case run.Verdict.Stands() || run.Verdict.Check == verdict.Injected:
 		run.Verdict = pairVerdict(dir, run)
 	}
 	if then.Command != nil && (run.Verdict.Valid || run.Verdict.Check == verdict.Ceiling) {

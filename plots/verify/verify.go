@@ -117,7 +117,7 @@ func run(dir string) (Result, metrics.Run) {
 			result.Differences = append(result.Differences, filepath.Join(filepath.Base(below), line))
 		}
 	}
-	if len(ceilings) > 0 && again.Verdict.Valid && again.Ceiling == nil {
+	if len(ceilings) > 0 && again.Verdict.Stands() && again.Ceiling == nil {
 		result.Differences = append(result.Differences, runFile+": ceiling is missing, and the folders of its runs are there")
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "summary.txt"))
@@ -140,13 +140,14 @@ func runAlone(dir string) (result Result, again metrics.Run) {
 	again = rebuild(dir, read, judgeOf(dir))
 	result.Verdict = again.Verdict
 	for _, missing := range read.Missing {
-		if again.Verdict.Valid {
+		if again.Verdict.Stands() {
 			result.Differences = append(result.Differences, missing+" is missing")
 		} else {
 			result.Unchecked = append(result.Unchecked, missing+", which the run did not write")
 		}
 	}
 	result.Differences = append(result.Differences, seconds(read)...)
+	claims(dir, read, &result)
 	if log, err := os.Open(filepath.Join(dir, "latency.hlog")); err != nil {
 		result.Differences = append(result.Differences, "latency.hlog: the file is missing")
 	} else {

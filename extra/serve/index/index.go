@@ -150,7 +150,7 @@ func ofRun(dir string) (Entry, error) {
 	}
 	e := Entry{Kind: "run", Started: r.Started, Commit: r.GitCommit, Work: workOf(r)}
 	e.judge(answer.Of(r.Run))
-	if r.Verdict.Valid {
+	if r.Verdict.Stands() {
 		e.measure([]metrics.Trial{metrics.TrialOf(metrics.PlannedTrial{}, "", r.Run)})
 	}
 	return e, nil

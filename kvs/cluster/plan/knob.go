@@ -28,6 +28,16 @@ func (s *Spec) Set(name, value string, flags Flags) (err error) {
 		}
 		return err
 	}
+	if role, setting, ok := strings.Cut(name, "."); ok { // of a team's own program
+		switch arg := Arg(setting, value); metrics.Role(role) {
+		case metrics.Server:
+			s.ServerArgs = append(s.ServerArgs, arg)
+			return nil
+		case metrics.Client:
+			s.ClientArgs = append(s.ClientArgs, arg)
+			return nil
+		}
+	}
 	arg := Arg(name, value)
 	ofServer, ofClient := flags.has(metrics.Server, name), flags.has(metrics.Client, name)
 	if !ofServer && !ofClient {

@@ -19,10 +19,12 @@ import (
 	"kvlab/metrics"
 )
 
-// Store is the role of a foreign store's program, which a server's process starts. Launcher is
-// the role of the launcher's program, which contains submitted programs.
+// Store is the role of a foreign store's program, which a server's process starts, and Team that
+// of a team's own client, which a client's process starts. Launcher is the role of the launcher's
+// program, which contains submitted programs.
 const (
 	Store    metrics.Role = "store"
+	Team     metrics.Role = "team"
 	Launcher metrics.Role = "cluster"
 )
 
@@ -148,11 +150,11 @@ func (p Programs) CheckProtocols(ctx context.Context, wrap Wrapper) error {
 	return fmt.Errorf("its servers speak %s, this checkout's clients %s: commit:REV takes both programs of a commit", server, client)
 }
 
-// Deployed returns the path of a foreign store's program relative to the folder of the server's
-// program, as Runner.Deploy copies both.
-func (p Programs) Deployed() (string, error) {
+// Deployed returns the path of the program of Store or Team relative to the folder of the node's
+// own program, as Runner.Deploy copies both.
+func (p Programs) Deployed(role metrics.Role) (string, error) {
 	sums, err := p.Sums()
-	return filepath.Join("..", Folder(sums[Store]), Program(Store)), err
+	return filepath.Join("..", Folder(sums[role]), Program(role)), err
 }
 
 // Folder returns the name of a program's folder on a node, from the program's SHA-256.

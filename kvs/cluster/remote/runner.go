@@ -125,18 +125,23 @@ func (r *Runner) Way(n nodes.Node) Way { return r.ways[n.Way.Kind] }
 // Deploy copies the programs to the nodes that lack them, and checks that every place can run
 // its program. Its error joins a fault for each node that fails.
 func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
-	var further []metrics.Role // programs on the servers' nodes
+	further := map[metrics.Role][]metrics.Role{} // programs on the nodes of a role
 	if r.programs[plan.Store] != "" {
-		further = append(further, plan.Store)
+		further[metrics.Server] = append(further[metrics.Server], plan.Store)
+	}
+	if r.programs[plan.Team] != "" {
+		further[metrics.Client] = append(further[metrics.Client], plan.Team)
 	}
 	if r.wrap != nil {
-		further = append(further, plan.Launcher, metrics.Client)
+		further[metrics.Server] = append(further[metrics.Server], plan.Launcher, metrics.Client)
 	}
 	given := places
-	for _, role := range further {
-		for _, place := range given {
-			if place.Role == metrics.Server {
-				places = append(places, as(place, role))
+	for _, of := range []metrics.Role{metrics.Server, metrics.Client} {
+		for _, role := range further[of] {
+			for _, place := range given {
+				if place.Role == of {
+					places = append(places, as(place, role))
+				}
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 const tailLines = 20
 
 // nodeLog writes one node's output: lines to its .log, records to its .jsonl, and what a
-// foreign store's program prints to store-NODE.log. It writes all at once, so that an aborted
+// foreign store's program prints to store-NODE.log, or a team's client to team-NODE.log. It writes all at once, so that an aborted
 // run keeps them. Safe for concurrent use by the readers of the node's standard output and
 // standard error.
 type nodeLog struct {
@@ -48,7 +48,7 @@ func openNodeLog(f Folder, place plan.Place, submitted bool) (*nodeLog, error) {
 		text.Close()
 		return nil, err
 	}
-	l := &nodeLog{text: text, records: records, path: f.Path("store-" + place.Name + ".log")}
+	l := &nodeLog{text: text, records: records, path: f.Path(metrics.OutputFile(place.Role, place.Name))}
 	if submitted {
 		l.ends = new(format.Ends)
 	}

@@ -3,11 +3,13 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/claimed"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -45,8 +47,8 @@ func (r Caveat) String() string {
 
 // Of returns the answer of one run that was judged.
 func Of(run metrics.Run) Answer {
-	if !run.Verdict.Valid {
-		a := Answer{Verdict: "INVALID", Headline: because(run.Verdict), Next: inspect(run)}
+	if !run.Verdict.Stands() {
+		a := Answer{Verdict: "INVALID", Headline: because(run.Verdict), Next: cmp.Or(claimed.Advice(run.Verdict.Check), inspect(run))}
 		if run.Verdict.Check == verdict.Ceiling {
 			a.Basis, a.Limit = fmt.Sprintf("%s ops/s without a store", format.Count(run.OpsPerS)), limitOf(run)
 			a.Next = "choose an -engine that stores, for a result"
@@ -54,12 +56,15 @@ func Of(run metrics.Run) Answer {
 		return a
 	}
 	a := Answer{Good: true, Caveats: caveatsOf(run), Rate: Rate(run), Latency: latencyOf(run), Bytes: Bytes(run), Checked: checkedOf(run), Limit: limitOf(run)}
-	a.Verdict = validWith(len(a.Caveats))
+	a.Verdict = with(run.Verdict.Word(), len(a.Caveats))
 	if run.Restart != nil {
 		a.Restart = run.Restart.String()
 	}
 	a.Headline = rateOn(run.OpsPerS, run.Store)
 	a.Basis = basisOn(fmt.Sprintf("%s operations in %s s", format.Count(float64(run.Ops)), format.Tenths(run.WindowS)), run.Durability)
+	if run.HostsClient() {
+		a.Basis, a.Checked = claimed.Words(run)
+	}
 	a.Next = "add --trials 6, for a median with its 95 % interval"
 	if run.Nodes != nil && run.Nodes[0].Soak != nil {
 		a.Next = "read the soak's figure in the report: flat lines are good"
@@ -81,12 +86,12 @@ func basisOn(basis, durability string) string {
 	return strings.Join(format.NonEmpty(basis, durability), "; ")
 }
 
-// validWith returns the verdict's words with a number of caveats.
-func validWith(caveats int) string {
+// with returns a verdict's word with a number of caveats.
+func with(word string, caveats int) string {
 	if caveats == 0 {
-		return "VALID"
+		return word
 	}
-	return "VALID, with " + format.Plural(caveats, "caveat")
+	return word + ", with " + format.Plural(caveats, "caveat")
 }
 
 // because returns the reason of a verdict in words.
@@ -277,7 +282,7 @@ func caveatsOf(run metrics.Run) (all []Caveat) {
 		add(true, "MEMORY", "look for what the store keeps of each request, with --soak 30m", "%s", grown)
 	}
 	for _, c := range run.Checks {
-		add(c.Outcome == metrics.CheckDoubted, strings.ToUpper(c.ID), strings.TrimSuffix(verdict.Advice(metrics.Verdict{Check: c.ID}), "."), "%s", c.Evidence)
+		add(c.Outcome == metrics.CheckDoubted, strings.ToUpper(c.ID), strings.TrimSuffix(cmp.Or(claimed.Advice(c.ID), verdict.Advice(metrics.Verdict{Check: c.ID})), "."), "%s", c.Evidence)
 	}
 	if run.Restart != nil {
 		add(true, "RESTARTED", "leave out --restart-at for a number to rank", "a server was killed in the window")

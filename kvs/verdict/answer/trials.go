@@ -21,13 +21,13 @@ import (
 // from its Trial.Run, if there is one.
 func OfTrials(plan metrics.Sweep, done []metrics.Trial) Answer {
 	points := metrics.Summarize(plan, done)
-	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Valid })
+	failed := slices.DeleteFunc(slices.Clone(done), func(t metrics.Trial) bool { return t.Verdict.Stands() })
 	if len(failed) > 0 {
 		return Answer{Verdict: "INVALID", Checked: metrics.MadeAgain(done), Next: "read " + failed[0].Folder + ", the folder of the first trial that failed",
 			Headline: fmt.Sprintf("%d of %s failed, first trial %d: %s", len(failed), format.Plural(len(done), "trial"), failed[0].Number, because(failed[0].Verdict))}
 	}
 	a := Answer{Good: true, Headline: "no result", Caveats: caveatsOfTrials(plan, points)}
-	a.Verdict = validWith(len(a.Caveats))
+	a.Verdict = with(metrics.Together(done).Word(), len(a.Caveats))
 	if best, ok := bestOf(points); ok {
 		a.describe(plan, points, best, len(done))
 		a.Checked = strings.Join(format.NonEmpty(a.Checked, metrics.MadeAgain(done)), "; ")

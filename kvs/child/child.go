@@ -1,4 +1,6 @@
-package server
+// Package child runs a program that is none of kvlab's: a foreign store, or a team's client. It
+// keeps its output, and ends it with the processes of its group, however this process ends.
+package child
 
 import (
 	"bytes"
@@ -15,36 +17,45 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 
 	"kvlab/kvs/node"
-	"kvlab/kvs/target"
 	"kvlab/metrics/format"
 )
 
-// child is the program of a foreign store.
-type child struct {
-	cmd   *exec.Cmd
-	name  string // the target's
-	path  string // of the program that the target builds; "" without one
-	dir   string // it runs in, and of its own
-	log   childLog
-	ended chan struct{} // closed when it has ended
-	err   error         // how; set before ended is closed
+// Program says what to start.
+type Program struct {
+	What   string            // "store" or "client"
+	Name   string            // as people know it
+	Path   string            // of the program that was built; "" without one
+	Dir    string            // it runs in, and of its own
+	Words  []string          // the command line
+	Output func(line string) // gets the beginning and the end of its output, line by line
+	Line   func(line string) // gets every line; may be nil
+	Last   func()            // is called when it has ended, while /proc still tells what it used; may be nil
+}
 
-	contained bool // cmd contains the program
+// Child is a program that runs.
+type Child struct {
+	Program
+	Contained bool          // Words contain the program
+	Ended     chan struct{} // closed when it has ended
+
+	cmd *exec.Cmd
+	log childLog
+	err error // how it ended; set before Ended is closed
 }
 
 const (
-	stopWithin = 5 * time.Second // for a store to end by itself, before it is killed
-	leftOpen   = time.Second     // for processes of the store's that outlive it to close its output
+	stopWithin = 5 * time.Second // for a program to end by itself, before it is killed
+	leftOpen   = time.Second     // for its processes that outlive it to close its output
 )
 
-// startChild starts the program of a target in a fresh folder dir, and passes the lines of
-// its output to output. The kernel kills it when this process ends, however that happens.
-func startChild(t target.Target, dir string, words []string, output func(line string)) (*child, error) {
-	c := &child{cmd: exec.Command(words[0], words[1:]...), name: t.Name, path: t.Bin, dir: dir, ended: make(chan struct{})}
-	c.log.output = output
-	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = dir, &c.log, &c.log, leftOpen
+// Start starts a program. The kernel kills it when this process ends, however that happens.
+func Start(p Program) (*Child, error) {
+	c := &Child{Program: p, cmd: exec.Command(p.Words[0], p.Words[1:]...), Ended: make(chan struct{})}
+	c.log.output, c.log.line = p.Output, p.Line
+	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = p.Dir, &c.log, &c.log, leftOpen
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
@@ -54,48 +65,68 @@ func startChild(t target.Target, dir string, words []string, output func(line st
 		err := c.cmd.Start()
 		started <- err
 		if err == nil {
-			c.err = c.cmd.Wait()
-			close(c.ended)
+			c.await()
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start the store: %w", err)
+		return nil, fmt.Errorf("start the %s: %w", c.What, err)
 	}
 	return c, nil
 }
 
-// watch returns an error that says how the program ended, or nil when ctx ends first.
-func (c *child) watch(ctx context.Context) error {
+// await waits for the program's end.
+func (c *Child) await() {
+	if c.Last != nil {
+		for unix.Waitid(unix.P_PID, c.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+		}
+		c.Last()
+	}
+	c.err = c.cmd.Wait()
+	c.log.finish()
+	close(c.Ended)
+}
+
+// Err returns how the program ended, once Ended is closed; nil for exit status 0.
+func (c *Child) Err() error { return c.err }
+
+// CPU returns the processor time of a program that has ended, and of the processes that it has
+// waited for.
+func (c *Child) CPU() time.Duration {
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+}
+
+// Watch returns an error that says how the program ended, or nil when ctx ends first.
+func (c *Child) Watch(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-c.ended:
-		return c.fault()
+	case <-c.Ended:
+		return c.Fault()
 	}
 }
 
-// fault says how the program ended, and its last words.
-func (c *child) fault() error {
+// Fault says how the program ended, and its last words.
+func (c *Child) Fault() error {
 	how := "exit status 0"
 	if c.err != nil {
 		how = c.err.Error()
 	}
-	return fmt.Errorf("the store %s has ended: %s%s", c.name, how, c.said())
+	return fmt.Errorf("the %s %s has ended: %s%s", c.What, c.Name, how, c.Said())
 }
 
-// said returns the line in which the program tells why it ends, or else its last lines. It
-// replaces the path of the program by the target's name.
-func (c *child) said() string {
+// Said returns the line in which the program tells why it ends, or else its last lines. It
+// replaces the path of the program by its name.
+func (c *Child) Said() string {
 	text := c.log.telling()
-	if c.path != "" {
-		text = strings.ReplaceAll(text, c.path, c.name)
+	if c.Path != "" {
+		text = strings.ReplaceAll(text, c.Path, c.Name)
 	}
 	return text
 }
 
-// stop ends the program, and the processes that it has started in its group, and waits
+// Stop ends the program, and the processes that it has started in its group, and waits
 // until it has ended.
-func (c *child) stop() error {
+func (c *Child) Stop() error {
 	for _, end := range []struct {
 		signal syscall.Signal
 		within time.Duration
@@ -103,26 +134,25 @@ func (c *child) stop() error {
 		// The group exists as long as the program, which Wait has not yet collected, or one
 		// of its processes does.
 		if err := syscall.Kill(-c.cmd.Process.Pid, end.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("end the store: %w", err)
+			return fmt.Errorf("end the %s: %w", c.What, err)
 		}
 		select {
-		case <-c.ended:
+		case <-c.Ended:
 			// Processes of its group may outlive it.
 			if err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("end the store's processes: %w", err)
+				return fmt.Errorf("end the %s's processes: %w", c.What, err)
 			}
-			c.log.finish()
-			return os.RemoveAll(c.dir)
+			return os.RemoveAll(c.Dir)
 		case <-time.After(end.within):
 		}
 	}
-	return errors.New("the store does not end after SIGKILL")
+	return fmt.Errorf("the %s does not end after SIGKILL", c.What)
 }
 
-// store returns the number of the store's process. If the program is contained, that is the
+// Process returns the number of the program's process. If the program is contained, that is the
 // process which the init inside has started.
-func (c *child) store() (pid int, err error) {
-	if pid = c.cmd.Process.Pid; !c.contained {
+func (c *Child) Process() (pid int, err error) {
+	if pid = c.cmd.Process.Pid; !c.Contained {
 		return pid, nil
 	}
 	if pid, err = childOf(pid, func(name string) bool { return name == node.ContainInit }); err == nil {
@@ -142,7 +172,7 @@ func childOf(parent int, right func(name string) bool) (pid int, err error) {
 		}
 	}
 	if pid == 0 && err == nil {
-		err = errors.New("the store's process is gone")
+		err = errors.New("the program's process is gone")
 	}
 	return pid, err
 }
@@ -151,6 +181,7 @@ func childOf(parent int, right func(name string) bool) (pid int, err error) {
 // the program has ended.
 type childLog struct {
 	output func(line string)
+	line   func(line string) // nil for none
 
 	mu      sync.Mutex
 	partial []byte      // guarded by mu
@@ -189,6 +220,9 @@ func (l *childLog) Write(text []byte) (int, error) {
 // add passes a line on.
 func (l *childLog) add(line string) {
 	l.keep(line)
+	if l.line != nil {
+		l.line(line)
+	}
 	if l.ends.Add(line) {
 		l.output(line)
 	}
