@@ -28,7 +28,7 @@ func folders(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	all := map[string]string{}
-	for name, says := range map[string]string{"cluster": "VALID", "invalid": "INVALID"} {
+	for name, says := range map[string]string{"small": "VALID", "invalid": "INVALID"} {
 		plan := foldertest.Gallery[name]
 		plan.ID = "20261128-10000" + fmt.Sprint(len(all))
 		path := filepath.Join(dir, plan.ID)

@@ -223,6 +223,9 @@ func (s *section) answer(dir string, tree *element) {
 	var rows [][]string
 	figures, _ := compare.Measured(dir) // the page has said what is wrong
 	for _, f := range figures {
+		if f.Value == 0 && f.Says == "" {
+			continue // of a result that does not stand
+		}
 		name := strings.Join(format.NonEmpty(f.Name, f.Says), ": ")
 		if !strings.Contains(name, f.Unit) {
 			name += ", " + f.Unit
@@ -239,7 +242,9 @@ func (s *section) answer(dir string, tree *element) {
 	}
 	for _, list := range tree.find("ul") {
 		if list.class == "caveats" {
-			s.blocks = append(s.blocks, list.blocks()...)
+			for _, b := range list.blocks() {
+				s.blocks = append(s.blocks, block{kind: item, spans: append(words("Caveat: "), b.spans...)})
+			}
 		}
 	}
 }

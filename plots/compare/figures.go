@@ -83,8 +83,8 @@ func Measured(dir string) ([]Figure, error) {
 	}
 	if !folder.IsSweep(dir) {
 		r, err := folder.LoadResult(dir)
-		if err != nil {
-			return nil, err
+		if err != nil || !r.Verdict.Valid {
+			return all, err
 		}
 		return append(all, latencyFigures("", []metrics.Trial{metrics.TrialOf(metrics.PlannedTrial{}, "", r.Run)})...), nil
 	}
