@@ -70,7 +70,13 @@ func (p Pages) Load(dirs ...string) (d Drawing, err error) {
 			return d, nil
 		}
 		d.figures, d.Summary = chart.ScalingFigures(s), report.SweepSummary(s)
-		d.paper = func() ([]figure.Figure, []string, error) { return paperOfSweep(s) }
+		d.paper = func() ([]figure.Figure, []string, error) {
+			figures, notes, err := paperOfSweep(s)
+			for _, trial := range s.Failed() {
+				notes = append(notes, "left out "+format.Label(fmt.Sprintf("%s: %s", s.TrialName(trial), trial.Verdict), 300))
+			}
+			return figures, notes, err
+		}
 		page, err := report.SweepReport(s)
 		d.files = []report.File{{Name: "report.html", Text: page}}
 		return d, err
@@ -115,10 +121,7 @@ func loadMany(dirs []string) (d Drawing, err error) {
 		return d, errors.New("none of the runs is valid: there is nothing to draw")
 	}
 	d.figures = chart.ScalingFigures(sweep)
-	d.paper = func() ([]figure.Figure, []string, error) {
-		figures, _, err := paperOfSweep(sweep)
-		return figures, nil, err
-	}
+	d.paper = func() ([]figure.Figure, []string, error) { return paperOfSweep(sweep) }
 	return d, nil
 }
 

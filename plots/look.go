@@ -64,7 +64,7 @@ func paperOfRun(r *folder.Run) (figures []figure.Figure, notes []string, err err
 	}
 	if r.HasLatencies() && r.Offered.Saturated(r.Ops) == "" {
 		calls := r.Latencies.Call.TotalCount()
-		figures = []figure.Figure{chart.LatencyCDF([]chart.Latencies{{Name: "operation, from due", Of: r.Latencies.Op, Calls: calls}, {Name: "call, from its send", Of: r.Latencies.Call, Calls: calls}})}
+		figures = []figure.Figure{chart.LatencyCDF("latency (ms)", []chart.Latencies{{Name: "operation, from due", Of: r.Latencies.Op, Calls: calls}, {Name: "call, from its send", Of: r.Latencies.Call, Calls: calls}})}
 	}
 	return figures, notes, nil
 }
@@ -75,15 +75,17 @@ const mostSystems = 6
 // paperOfSweep returns what a paper has of a sweep besides its figures: the latencies of
 // its points, if they are few.
 func paperOfSweep(s *folder.Sweep) (figures []figure.Figure, notes []string, err error) {
-	for _, trial := range s.Failed() {
-		notes = append(notes, "left out "+format.Label(fmt.Sprintf("%s: %s", s.TrialName(trial), trial.Verdict), 300))
-	}
+	few := len(s.Points) <= mostSystems && !curve.Is(s.Sweep)
 	var all []chart.Latencies
+	open := true // every loop: latencies are from due then, and else of calls
+	for _, r := range s.Runs {
+		open = open && r.Offered != nil
+	}
 	for _, point := range s.Points {
-		if !point.OK() || len(s.Points) > mostSystems || curve.Is(s.Sweep) {
+		if !few || !point.OK() {
 			continue
 		}
-		sum, calls := latency.NewDistribution(), int64(0)
+		l := chart.Latencies{Name: pointName(s, point), Of: latency.NewDistribution(), Several: true}
 		for _, trial := range point.Valid {
 			r := s.Runs[slices.IndexFunc(s.Trials, func(t metrics.Trial) bool { return t.Number == trial.Number })]
 			if r.Latencies == nil {
@@ -91,19 +93,27 @@ func paperOfSweep(s *folder.Sweep) (figures []figure.Figure, notes []string, err
 					return nil, nil, err
 				}
 			}
-			calls += r.Latencies.Call.TotalCount()
-			if r.Offered != nil {
-				sum.Add(r.Latencies.Op)
-			} else {
-				sum.Add(r.Latencies.Call)
+			of := r.Latencies.Call
+			if open {
+				of = r.Latencies.Op
 			}
+			l.Of.Add(of)
+			l.Calls += r.Latencies.Call.TotalCount()
+			l.Saturated = l.Saturated || r.Offered.Saturated(r.Ops) != ""
 		}
-		if sum.TotalCount() > 0 {
-			all = append(all, chart.Latencies{Name: pointName(s, point), Of: sum, Calls: calls, Several: true})
+		switch {
+		case l.Saturated:
+			notes = append(notes, "left out of latency_cdf: "+l.Name+", which was saturated")
+		case l.Calls > 0:
+			all = append(all, l)
 		}
 	}
 	if len(all) > 0 {
-		figures = []figure.Figure{chart.LatencyCDF(all)}
+		what := "latency of calls (ms)"
+		if open {
+			what = "latency from due to reply (ms)"
+		}
+		figures = []figure.Figure{chart.LatencyCDF(what, all)}
 	}
 	return figures, notes, nil
 }

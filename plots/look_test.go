@@ -15,7 +15,9 @@ import (
 	"testing"
 
 	"kvlab/internal/foldertest"
+	"kvlab/metrics"
 	"kvlab/plots/figure"
+	"kvlab/plots/folder"
 )
 
 // column is a figure of 3.33 inches with text of 8 points.
@@ -178,6 +180,49 @@ func TestPaperOfTwoSystems(t *testing.T) {
 		text, _ := os.ReadFile(file)
 		if !bytes.Contains(text, []byte(">ours<")) || !bytes.Contains(text, []byte(">theirs<")) {
 			t.Errorf("%s lacks a system", file)
+		}
+	}
+}
+
+// The latencies of a sweep are those of its trials' records. A saturated system has none, and
+// those of open and of closed loops together are of calls.
+func TestLatenciesOfASweep(t *testing.T) {
+	root := t.TempDir()
+	dir := foldertest.MakeSweep(t, root, foldertest.Sides(2, 1.1))
+	for name, file := range foldertest.MakeRun(t, foldertest.Gallery["small"]) {
+		for i := range 4 {
+			if !strings.HasSuffix(name, ".jsonl") {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("trial-%03d", i+1), name), file.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		offered float64 // to the trials of B, in ops/s; 0 for closed loops
+		systems int
+		label   string
+		note    string
+	}{{0, 2, "latency of calls (ms)", ""}, {1, 2, "latency of calls (ms)", ""}, {1e12, 1, "latency of calls (ms)", "left out of latency_cdf: side B, which was saturated"}} {
+		s, err := folder.LoadSweep(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, trial := range s.Trials {
+			if r, err := folder.Load(s.Runs[i].Dir); err != nil {
+				t.Fatal(err)
+			} else if test.offered > 0 && trial.Point[0] == "B" {
+				r.Offered = &metrics.Offered{OpsPerS: test.offered, Ops: uint64(test.offered)}
+				s.Runs[i] = r
+			}
+		}
+		figures, notes, err := paperOfSweep(s)
+		if err != nil || len(figures) != 1 || strings.Join(notes, "|") != test.note {
+			t.Fatalf("%d figures, notes %q, %v", len(figures), notes, err)
+		}
+		if legend, _ := figures[0].Systems(); len(legend) != test.systems || figures[0].Panels[0].X.Label.Text != test.label {
+			t.Errorf("offered %v: systems %q, %s", test.offered, legend, figures[0].Panels[0].X.Label.Text)
 		}
 	}
 }

@@ -13,17 +13,18 @@ import (
 
 // Latencies is a distribution with a name.
 type Latencies struct {
-	Name    string
-	Of      *latency.Distribution
-	Calls   int64 // in which they were measured
-	Several bool  // the name is that of a system
+	Name      string
+	Of        *latency.Distribution
+	Calls     int64 // in which they were measured
+	Several   bool  // the name is that of a system
+	Saturated bool  // they grow with the length of a run
 }
 
-// LatencyCDF shows the share of calls that took at most a time, on an axis on which the rest
+// LatencyCDF shows the share of what took at most a time, on an axis on which the rest
 // shrinks by ten at each of its steps. Each curve ends where its number of calls stops
 // supporting it.
-func LatencyCDF(all []Latencies) figure.Figure {
-	p := figure.NewPanel("latency (ms)", "share of calls")
+func LatencyCDF(what string, all []Latencies) figure.Figure {
+	p := figure.NewPanel(what, "share")
 	low, high, top := math.Inf(1), 0.0, 1.0
 	var group figure.Group
 	for i, l := range all {

@@ -38,13 +38,13 @@ type Figure struct {
 }
 
 // draw draws text, legend and panels from the top of a canvas of the figure's size to its
-// bottom, and returns the area of each panel's data in units. The error says that there is no
+// bottom, and returns the area of each panel's data in units. The error says that a paper has no
 // room for them.
 func (f Figure) draw(canvas vg.Canvas, width, height vg.Length) ([]vg.Rectangle, error) {
 	c := f.head(canvas, width, height)
 	areas := f.drawPanels(c)
 	for _, area := range areas {
-		if size := area.Size(); size.X < leastWidth || size.Y < leastHeight {
+		if size := area.Size(); f.Style.Paper && (size.X < leastWidth || size.Y < leastHeight) {
 			return nil, fmt.Errorf("%s of %.4g x %.4g points has no room beside its text of %.3g points: want more width or height, or a smaller font",
 				f.Name, width.Points(), height.Points(), (screenFont * f.Style.scale()).Points())
 		}
