@@ -48,7 +48,7 @@ const (
 	NeverFull    Misdeed = "never full"   // a PUT ends a batch, which is much larger
 	DeadBatch    Misdeed = "dead batch"   // a batch is of 8 operations
 	Overtakes    Misdeed = "overtakes"    // it sends two batches to a server, and then waits
-	OtherTheta   Misdeed = "other theta"  // 0.9
+	OtherTheta   Misdeed = "other theta"  // 0.7
 	OutOfRange   Misdeed = "out of range" // a key in 1000 is too large
 	SendsTwice   Misdeed = "sends twice"  // a batch in 10
 	EqualStreams Misdeed = "equal streams"
@@ -69,7 +69,7 @@ func (c Client) Run() (Claim, error) {
 	began := time.Now()
 	c.Theta = max(c.Theta, 0.99)
 	if c.Fault == OtherTheta {
-		c.Theta = 0.9
+		c.Theta = 0.7
 	}
 	if c.Fault == OneServer {
 		c.Hosts = c.Hosts[:1]

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"kvlab/extra/door"
+	"kvlab/extra/labserver"
 	"kvlab/extra/rivals/disk"
 	"kvlab/extra/rivals/etcd"
 	"kvlab/extra/variants/codecs"
@@ -24,5 +25,5 @@ func main() {
 	engine.Link(engines.Rows, []engine.Row{disk.Pebble, disk.Badger, disk.BadgerFlin})
 	wire.Link(codecs.Rows)
 	server.LinkModels(models.Rows)
-	os.Exit(server.Program(stores, door.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(server.Program(stores, door.Row, labserver.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

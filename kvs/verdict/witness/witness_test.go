@@ -2,6 +2,8 @@ package witness
 
 import (
 	"math"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -153,5 +155,23 @@ func TestNoWitness(t *testing.T) {
 	servers[1].Witness = nil
 	if f := Judge(claims, servers[1:], asked)[0]; f.Outcome != metrics.CheckFailed || f.Node != "node1" {
 		t.Errorf("%+v", f)
+	}
+}
+
+// The page lists every check, in the table's order.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/course.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed, want []string
+	for _, match := range regexp.MustCompile(`(?m)^\| (client-[a-z]+) \|`).FindAllSubmatch(page, -1) {
+		listed = append(listed, string(match[1]))
+	}
+	for _, c := range Checks {
+		want = append(want, c.ID)
+	}
+	if !slices.Equal(listed, want) {
+		t.Errorf("docs/course.md lists %q, want %q", listed, want)
 	}
 }
