@@ -73,14 +73,27 @@ func differences(dir string) (all []string, err error) {
 
 // newMask collects the names of a run, of this machine and of the checkout.
 func (a *artifact) newMask() (*mask, error) {
-	m := &mask{root: a.root, machines: map[string]string{}, authors: map[string]string{}, dirs: map[string]string{}, addresses: map[string]string{}}
-	hosts, users := map[string]bool{}, map[string]bool{}
-	own, err := os.Hostname()
+	m := &mask{root: a.root, dirs: map[string]string{}, addresses: map[string]string{}}
+	m.home, _ = os.UserHomeDir() // "" is no name
+	hosts, users, err := a.machines()
 	if err != nil {
 		return nil, err
 	}
+	m.machines = numbered("node", a.telling(hosts))
+	for name, word := range numbered("user", a.telling(users)) {
+		m.machines[name] = cmp.Or(m.machines[name], word)
+	}
+	authors, err := a.authors()
+	m.authors = numbered("author", authors)
+	return m, err
+}
+
+// machines returns the names of the machines and nodes of the run and of this one, and of their
+// users.
+func (a *artifact) machines() (hosts, users map[string]bool, err error) {
+	hosts, users = map[string]bool{}, map[string]bool{}
+	own, err := os.Hostname()
 	hosts[own] = true
-	m.home, _ = os.UserHomeDir()
 	if me, err := user.Current(); err == nil {
 		users[me.Username], users[me.Name] = true, true
 	}
@@ -111,30 +124,51 @@ func (a *artifact) newMask() (*mask, error) {
 			}
 		}
 	}
-	text, err := a.git("log", "--all", "--format=%an%n%ae%n%cn%n%ce")
-	if err != nil {
-		return nil, err
+	return hosts, users, err
+}
+
+// ordinary matches the words of records, in their declarations: the names of fields, and values
+// such as a role.
+var ordinary = regexp.MustCompile(`json:"(\w+)|"([a-z_]+)"`)
+
+// telling returns the names without numbers, and without those that are words of records, about
+// which there is a note: a machine that is called server cannot be told from a role.
+func (a *artifact) telling(names map[string]bool) map[string]bool {
+	words := map[string]bool{}
+	declared, _ := fs.Glob(metrics.Declarations, "*.go") // the pattern is right
+	for _, file := range declared {
+		text, _ := fs.ReadFile(metrics.Declarations, file) // it is in the program
+		for _, match := range ordinary.FindAllStringSubmatch(string(text), -1) {
+			words[match[1]], words[match[2]] = true, true
+		}
 	}
-	authors := map[string]bool{}
+	maps.DeleteFunc(names, func(name string, _ bool) bool {
+		if name != "" && words[name] {
+			a.notes = append(a.notes, fmt.Sprintf("a replacement of the name %q, which is a word of the records, too", name))
+		}
+		return words[name] || strings.Trim(name, "0123456789") == ""
+	})
+	return names
+}
+
+// authors returns the names and the addresses of the authors of the checkout, and its remotes.
+func (a *artifact) authors() (map[string]bool, error) {
+	text, err := a.git("log", "--all", "--format=%an%n%ae%n%cn%n%ce")
+	all := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		if name := strings.TrimSpace(line); len(name) > shortest {
-			authors[name] = true
-		} else if name != "" {
-			a.notes = append(a.notes, fmt.Sprintf("a replacement of the author's name %q, which is too short to be told from other words", name))
+			all[name] = true
+		} else if note := fmt.Sprintf("a replacement of the author's name %q, which is too short to be told from other words", name); name != "" && !slices.Contains(a.notes, note) {
+			a.notes = append(a.notes, note)
 		}
 	}
 	remotes, _ := a.git("remote", "-v") // none is no error
 	for _, word := range strings.Fields(string(remotes)) {
 		if strings.ContainsAny(word, "/:@") {
-			authors[word], authors[strings.TrimSuffix(word, ".git")] = true, true
+			all[word], all[strings.TrimSuffix(word, ".git")] = true, true
 		}
 	}
-	m.machines = numbered("node", hosts)
-	for name, word := range numbered("user", users) {
-		m.machines[name] = cmp.Or(m.machines[name], word)
-	}
-	m.authors = numbered("author", authors)
-	return m, nil
+	return all, err
 }
 
 // shortest is the length up to which an author's name may be any word of a program.

@@ -117,3 +117,12 @@ func TestCheckHidden(t *testing.T) {
 		}
 	}
 }
+
+// A machine whose name is a word of the records, or a number, keeps it.
+func TestTelling(t *testing.T) {
+	var a artifact
+	got := a.telling(map[string]bool{"server": true, "hostname": true, "window": true, "1000": true, "": true, "zebra": true, "node0": true})
+	if len(got) != 2 || !got["zebra"] || !got["node0"] || len(a.notes) != 3 {
+		t.Errorf("%v, noted %q", got, a.notes)
+	}
+}
