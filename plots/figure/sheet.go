@@ -166,7 +166,8 @@ func (s *sheet) colour(style draw.LineStyle) color.Color {
 	return greys[n%len(greys)]
 }
 
-// mark is the shape of a glyph that belongs to a line. On paper, each line has its own.
+// mark is the shape of a glyph that belongs to a line. On paper, each line of the legend has its
+// own, and others have none.
 type mark struct {
 	of     draw.LineStyle
 	screen draw.GlyphDrawer // nil for nothing
@@ -183,18 +184,8 @@ func (m mark) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 		style.Color = own
 		c.SetColor(own)
 		marks[n%len(marks)].DrawGlyph(c, style, at)
-	case m.screen != nil:
+	case !s.style.Paper && m.screen != nil:
 		m.screen.DrawGlyph(c, style, at)
-	}
-}
-
-// onScreen is a shape that a paper does not have.
-type onScreen struct{ draw.GlyphDrawer }
-
-// DrawGlyph draws the shape on a screen.
-func (o onScreen) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	if !on(*c).style.Paper {
-		o.GlyphDrawer.DrawGlyph(c, style, at)
 	}
 }
 

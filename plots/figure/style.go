@@ -80,7 +80,7 @@ func Sparse(style draw.LineStyle) draw.GlyphStyle {
 
 // Failure returns a cross, on a screen: a result that is none.
 func Failure() draw.GlyphStyle {
-	return draw.GlyphStyle{Color: Alarm, Radius: 4.5, Shape: onScreen{draw.CrossGlyph{}}}
+	return draw.GlyphStyle{Color: Alarm, Radius: 4.5, Shape: mark{screen: draw.CrossGlyph{}}}
 }
 
 // sans returns text of a size in points.
