@@ -179,6 +179,7 @@ func (c *count) rare(ops []kvs.Op) {
 				c.cold[key] = false
 			}
 		}
+		c.coldGets += uint64(len(c.cold))
 	}
 	if c.cold == nil {
 		return
@@ -195,7 +196,6 @@ func (c *count) rare(ops []kvs.Op) {
 		}
 	}
 	if c.calls%coldEvery == 1 {
-		c.coldGets += uint64(len(c.cold))
 		c.cold = nil
 	}
 }
