@@ -5,6 +5,7 @@ package child
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -49,6 +50,8 @@ type Child struct {
 const (
 	stopWithin = 5 * time.Second // for a program to end by itself, before it is killed
 	leftOpen   = time.Second     // for its processes that outlive it to close its output
+	// A launcher waits 5 s for the stacks.
+	stacksWithin = 4 * time.Second // for it to print them
 )
 
 // Start starts a program. The kernel kills it when this process ends, however that happens.
@@ -147,6 +150,27 @@ func (c *Child) Stop() error {
 		}
 	}
 	return fmt.Errorf("the %s does not end after SIGKILL", c.What)
+}
+
+// Stacks ends the processes of the program's group that are programs of Go by SIGQUIT, so that they
+// print the stacks of their goroutines, and waits for its end.
+func (c *Child) Stacks() {
+	own, err := c.Process()
+	if err != nil {
+		return
+	}
+	all, _ := procfs.AllProcs()
+	for _, p := range all {
+		stat, err := p.Stat()
+		mine := err == nil && (p.PID == own || stat.PGRP == own && !c.Contained)
+		if _, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", p.PID)); mine && err == nil {
+			_ = syscall.Kill(p.PID, syscall.SIGQUIT) // one that has ended is none
+		}
+	}
+	select {
+	case <-c.Ended:
+	case <-time.After(stacksWithin):
+	}
 }
 
 // Process returns the number of the program's process. If the program is contained, that is the

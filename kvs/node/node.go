@@ -47,6 +47,7 @@ type Node struct {
 	trust    *certs.Credentials
 	contain  []string
 	reporter atomic.Pointer[Reporter] // nil until there is one
+	stacks   atomic.Pointer[func()]   // of Stacks; nil until it is called
 	password string                   // the foreign store's; "" if it has none, or if Args do not hide it
 
 	mu      sync.Mutex
@@ -217,9 +218,18 @@ func (n *Node) Output(line string) {
 	n.Logf("%s", line)
 }
 
-// dump writes every goroutine's stack to the log, as a crash prints them.
+// Stacks sets what makes a foreign store print its stacks, in place of this process's. It may end
+// the store.
+func (n *Node) Stacks(print func()) { n.stacks.Store(&print) }
+
+// dump writes every goroutine's stack to the log, as a crash prints them, or makes the foreign
+// store print its own.
 func (n *Node) dump() {
-	_ = pprof.Lookup("goroutine").WriteTo(n, 2)
+	if print := n.stacks.Load(); print != nil {
+		(*print)()
+	} else {
+		_ = pprof.Lookup("goroutine").WriteTo(n, 2)
+	}
 	_ = n.Send(Event{Event: Dumped}) // without a launcher there is no reader
 }
 

@@ -66,7 +66,7 @@ const (
 
 	// Package node handles these at any time; programs never see them.
 	Beat = "beat" // renews the lease
-	Dump = "dump" // log every goroutine's stack
+	Dump = "dump" // log every goroutine's stack; the host of a foreign store in Go has the store print its own
 
 	// These ask about the machine, each for an Answered event. Programs never see
 	// them either.
@@ -115,7 +115,7 @@ const (
 	Output    = "output"    // Text is one line of the output of a foreign store's program, for its own file
 	Report    = "record"    // Record is one line for the node's .jsonl file
 	Answered  = "answered"  // Answer is the answer to the oldest open question
-	Dumped    = "dumped"    // every goroutine's stack is in the log
+	Dumped    = "dumped"    // every goroutine's stack is in the log, or those of a foreign store in its output
 	Contained = "contained" // sent by the process that contains the node's, first of all: Process is itself; then, as by the host of a contained store, at its end: PeakBytes
 	Error     = "error"     // Text says why the node failed; it will exit non-zero
 )

@@ -65,6 +65,7 @@ func (config config) host(ctx context.Context, n *node.Node, token string) (err 
 		return err
 	}
 	if h.child != nil {
+		n.Stacks(h.child.Stacks)
 		defer func() { err = errors.Join(err, h.child.Stop()) }()
 		defer func() { err = errors.Join(err, h.tellPeak()) }()
 	}

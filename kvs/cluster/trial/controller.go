@@ -369,7 +369,9 @@ func (c *Controller) blame(m *process, event node.Event) *plan.Fault {
 		case c.outlasts() != "":
 			return m.fault(plan.BadArgs, "%s: %s", event.Text, c.outlasts())
 		default:
-			return c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
+			f := c.unresponsive(server, "does not answer %s: %s", m.Name, event.Text)
+			server.unresponsive = !server.foreign() // its host answers
+			return f
 		}
 	}
 	f := m.fault(plan.Complaint, "%s", event.Text)

@@ -30,6 +30,7 @@ type nodeLog struct {
 	path    string   // of store
 	tail    []string // the last lines, oldest first
 	before  []string // the last lines before the first goroutine's stack; nil without stacks
+	stacks  string   // the path of the file that has the stacks; "" for none
 	limit   string   // that the program met, as what contains it says; "" for none
 
 	ends *format.Ends // the only parts of the .log that stay; nil if all of it stays
@@ -79,6 +80,9 @@ func (l *nodeLog) output(text string) (err error) {
 	if l.store == nil {
 		l.store, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	}
+	if stackLine.MatchString(text) {
+		l.stacks = l.path
+	}
 	if err == nil {
 		_, err = fmt.Fprintln(l.store, text)
 	}
@@ -90,7 +94,7 @@ func (l *nodeLog) line(text string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.before == nil && stackLine.MatchString(text) {
-		l.before = append([]string{}, l.tail...)
+		l.before, l.stacks = append([]string{}, l.tail...), l.text.Name()
 	}
 	if _, said, ok := strings.Cut(text, "kvscluster "+node.ContainFlag+": "); ok {
 		l.limit = said
@@ -135,14 +139,14 @@ func (l *nodeLog) last() []string {
 }
 
 // readable returns the last lines of the .log before the goroutines' stacks, oldest first,
-// and whether it has stacks.
-func (l *nodeLog) readable() (lines []string, stacks bool) {
+// and the path of the file that has stacks, of the node or of its foreign store; "" for none.
+func (l *nodeLog) readable() (lines []string, stacks string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.before != nil {
-		return l.before, true
+		return l.before, l.stacks
 	}
-	return append([]string(nil), l.tail...), false
+	return append([]string(nil), l.tail...), l.stacks
 }
 
 // stackLine matches the first line of a goroutine's stack, as the Go runtime and a node

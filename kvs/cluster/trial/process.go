@@ -93,6 +93,9 @@ func (m *process) id() *metrics.ProcessID {
 	return &m.Config.Process
 }
 
+// foreign reports whether the process is the host of a foreign store.
+func (m *process) foreign() bool { return metrics.RunNode{Role: m.Role, Config: m.Config}.Foreign() }
+
 // message is an event of a node's process, a violation of the protocol (err), or its
 // end. One from no process says that the kill of --restart-at is due.
 type message struct {

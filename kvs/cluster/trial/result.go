@@ -94,8 +94,8 @@ func (c *Controller) Explain(w io.Writer, ended error, detail bool) {
 			continue
 		}
 		lines, stacks := m.log.readable()
-		if name := m.log.text.Name(); stacks && detail {
-			fmt.Fprintf(w, "the stacks of its goroutines are in %s\n", name)
+		if stacks != "" && detail {
+			fmt.Fprintf(w, "the stacks of its goroutines are in %s\n", stacks)
 		}
 		if len(lines) > 0 && detail {
 			fmt.Fprintf(w, "--- last lines of %s-%s.log:\n", m.Program(), m.Name)
