@@ -82,6 +82,14 @@ func versions(value any) (all []int) {
 //go:embed *.go stats/*.go
 var Declarations embed.FS
 
+// The profiles of a run with -profile lie in a folder of its folder: server0.pb.gz, client0.pb.gz, or
+// store0.pb.gz of a foreign store, by the number of the node in its role. server0.txt says why there
+// is none.
+const (
+	ProfileFolder = "profiles"
+	ProfileEnding = ".pb.gz"
+)
+
 // ManifestFile is the last file that the launcher writes to the folder of a run, or of an
 // experiment: a Manifest of all others.
 const ManifestFile = "manifest.json"

@@ -72,6 +72,11 @@ func (s Settings) Program() string { return s[ProgramFlag] }
 // ProgramFlag names the flag of Program.
 const ProgramFlag = "program"
 
+// Profiled reports -profile, -cpuprofile or -exec-trace.
+func (s Settings) Profiled() bool {
+	return s.is("profile") || s["cpuprofile"] != "" || s["exec-trace"] != ""
+}
+
 // Rate returns the operations per second of all clients that an open loop offers, or a share of
 // a closed loop's peak, as in 80%; see Open.
 func (s Settings) Rate() string { return s["rate"] }

@@ -20,8 +20,11 @@ import (
 	"kvlab/plots/report"
 )
 
-// Page makes the files of one kind of sweep, in place of figures and a report.
+// Page makes the files of one kind of sweep, in place of figures and a report, or a part of the
+// reports of runs.
 type Page struct {
+	Part func(dir string, r *folder.Run) *report.Part // of the run in a folder; nil for none, as is its result
+
 	Of    func(*folder.Sweep) bool                   // reports whether the sweep is of the kind
 	Files func(*folder.Sweep) ([]report.File, error) // the files that could be made, and what the others lack
 	Usage string                                     // names the files, for kvsplot's usage text; ends with a line feed
@@ -65,7 +68,7 @@ func (p Pages) Load(dirs ...string) (d Drawing, err error) {
 		if err != nil {
 			return d, err
 		}
-		if i := slices.IndexFunc(p, func(page Page) bool { return page.Of(s) }); i >= 0 {
+		if i := slices.IndexFunc(p, func(page Page) bool { return page.Of != nil && page.Of(s) }); i >= 0 {
 			d.files, d.failed = p[i].Files(s)
 			return d, nil
 		}
@@ -90,7 +93,16 @@ func (p Pages) Load(dirs ...string) (d Drawing, err error) {
 	}
 	d.paper = func() ([]figure.Figure, []string, error) { return paperOfRun(r) }
 	d.figures, d.Summary = chart.Figures(r), fmt.Sprintf("%sverdict %s\n", report.RunSummary(r.Run), r.Verdict)
-	page, err := report.Report(r)
+	var parts []report.Part
+	for _, page := range p {
+		if page.Part == nil {
+			continue
+		}
+		if part := page.Part(dir, r); part != nil {
+			parts = append(parts, *part)
+		}
+	}
+	page, err := report.Report(r, parts...)
 	d.files = []report.File{{Name: "report.html", Text: page}}
 	return d, err
 }

@@ -14,6 +14,7 @@ import (
 	"kvlab/extra/contain"
 	"kvlab/extra/grade"
 	"kvlab/extra/grade/pages"
+	"kvlab/extra/profile"
 	"kvlab/extra/serve/index"
 	"kvlab/extra/study"
 	"kvlab/extra/system/launch"
@@ -31,6 +32,7 @@ func launcher(root, bin string) *cluster.Launcher {
 	l := cluster.New(root, bin, os.Stdout, os.Stderr)
 	l.Draw = plots.Pages{
 		pages.Row,
+		profile.Row,
 	}.Draw
 	l.List = index.Write
 	l.Extras.Contain = &contain.Flag

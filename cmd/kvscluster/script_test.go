@@ -14,6 +14,7 @@ import (
 
 	"kvlab/internal/labtest"
 	"kvlab/internal/redistest"
+	"kvlab/metrics"
 	"kvlab/plots/verify"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -54,7 +55,7 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("%s has no %q", args[0], args[1])
 				}
 			},
-			"gone": gone,
+			"gone": gone, "used": used,
 			"verified": func(ts *testscript.TestScript, _ bool, args []string) {
 				if all, err := verify.Run(ts.MkAbs(args[0])); err != nil || !strings.Contains(all[len(all)-1].String(), args[1]) {
 					ts.Fatalf("%v, %v: want %q", all, err, args[1])
@@ -102,4 +103,38 @@ func gone(ts *testscript.TestScript, _ bool, args []string) {
 	if left := running(ts.MkAbs("bin"), within); len(left) > 0 {
 		ts.Fatalf("processes are left: %q", left)
 	}
+}
+
+// used fails unless the table by role of a run has what a store that holds 300 MB says of itself in
+// a file: lines of its Unix time and its processor time, in nanoseconds.
+func used(ts *testscript.TestScript, _ bool, args []string) {
+	var run metrics.Run
+	ts.Check(metrics.ReadJSON(ts.MkAbs(filepath.Join(args[0], "run.json")), &run))
+	window, of := run.InRole(metrics.Server)[0].Summary.Saturation, run.Used[metrics.Server]
+	end := window.Start.Add(time.Duration(window.LengthS * 1e9)).UnixNano()
+	var times, cpus []int64 // the last before the window, those in it, and the first after it
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		var at, cpu int64
+		if _, err := fmt.Sscan(line, &at, &cpu); err != nil {
+			continue // the store was ended while it wrote
+		}
+		if len(times) > 0 && at < window.Start.UnixNano() {
+			times, cpus = times[:0], cpus[:0]
+		}
+		if times, cpus = append(times, at), append(cpus, cpu); at > end {
+			break
+		}
+	}
+	last := len(times) - 1
+	cores := float64(cpus[last]-cpus[0]) / float64(times[last]-times[0])
+	if least, most := 0.9*cores, 1.1*cores; of.Cores.Avg < least || of.Cores.Avg > most || of.Cores.Peak < of.Cores.Avg {
+		ts.Fatalf("the store used %.3f cores by itself, and by the table %+v", cores, of.Cores)
+	}
+	if mb := of.MemoryBytes.Avg / 1e6; mb < 300 || mb > 330 || of.MemoryBytes.Peak < of.MemoryBytes.Avg {
+		ts.Fatalf("the store holds 300 MB, and by the table %+v", of.MemoryBytes)
+	}
+	if rest := run.Used[metrics.Rest].Cores.Avg; rest < 0 || run.Used[metrics.Client].Cores.Avg <= 0 {
+		ts.Fatalf("the clients used %+v, the rest %.3f cores", run.Used[metrics.Client], rest)
+	}
+	ts.Logf("%.3f cores by itself, %.3f by the table", cores, of.Cores.Avg)
 }

@@ -9,6 +9,7 @@ import (
 	"kvlab/extra/export"
 	"kvlab/extra/grade/pages"
 	"kvlab/extra/markdown"
+	"kvlab/extra/profile"
 	"kvlab/extra/serve"
 	"kvlab/extra/serve/index"
 	"kvlab/extra/trace"
@@ -36,6 +37,7 @@ var kvsplot = command.Program{
 	},
 	Pages: plots.Pages{
 		pages.Row,
+		profile.Row,
 	},
 }
 

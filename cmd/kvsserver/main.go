@@ -6,6 +6,7 @@ import (
 
 	"kvlab/extra/door"
 	"kvlab/extra/labserver"
+	"kvlab/extra/profile/take"
 	"kvlab/extra/system"
 	"kvlab/extra/variants/codecs"
 	"kvlab/extra/variants/engines"
@@ -35,6 +36,7 @@ func main() {
 	server.LinkModels(
 		models.Rows,
 	)
+	server.LinkProfiler(take.Store)
 	program := server.Program(stores,
 		door.Row,
 		labserver.Row,

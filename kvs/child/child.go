@@ -162,8 +162,10 @@ func (c *Child) Stacks() {
 	all, _ := procfs.AllProcs()
 	for _, p := range all {
 		stat, err := p.Stat()
-		mine := err == nil && (p.PID == own || stat.PGRP == own && !c.Contained)
-		if _, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", p.PID)); mine && err == nil {
+		if err != nil || p.PID != own && (stat.PGRP != own || c.Contained) {
+			continue
+		}
+		if _, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", p.PID)); err == nil {
 			_ = syscall.Kill(p.PID, syscall.SIGQUIT) // one that has ended is none
 		}
 	}

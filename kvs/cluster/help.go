@@ -29,7 +29,7 @@ var topics = []struct{ name, about, flags string }{
 	{"experiments", "questions that need more than one run", "trials until sweep ab together curve slo margin seed resume rerun selftest times baseline fail-if"},
 	{"targets", "the store that is measured", "target server-args contain restart-at"},
 	{"class", "a course's submissions, and grades", "grade"},
-	{"output", "what is printed and kept", "out name v json dry-run no-ceiling version cpuprofile trace sample-every repeat"},
+	{"output", "what is printed and kept", "out name v json dry-run no-ceiling version profile cpuprofile trace sample-every repeat"},
 }
 
 // topicOf returns a flag's topic.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,11 +76,11 @@ func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceiling
 	}
 	// A closed loop has no rate. It writes no profile, and records no history, which the
 	// null engine would break.
-	loop := change{Drop: []string{"engine", "rate", "arrivals", "cpuprofile", "exec-trace", "warmup", "secs"}, Add: []string{"-linearizable=false"}}
+	loop := change{Drop: []string{"engine", "rate", "arrivals", "profile", "cpuprofile", "exec-trace", "warmup", "secs"}, Add: []string{"-linearizable=false"}}
 	window := client.Secs()
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",
-		Server: change{[]string{"engine", "inject", "cpuprofile", "exec-trace"}, []string{"-engine=" + nullEngine}},
+		Server: change{[]string{"engine", "inject", "profile", "cpuprofile", "exec-trace"}, []string{"-engine=" + nullEngine}},
 		Client: loop, run: window, Judge: verdict.Judge,
 	}
 	if !client.Own() {
@@ -103,7 +104,7 @@ func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceiling
 	}
 	wire := Overlay{
 		Name: "wire", Folder: "ceiling-wire", Judge: verdict.JudgeRepeat,
-		Server: change{append(null.Server.Drop[:4:4], "model"), append(null.Server.Add[:1:1], "-repeat")},
+		Server: change{slices.Concat(null.Server.Drop, []string{"model"}), append(null.Server.Add[:1:1], "-repeat")},
 		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, run: window, Impossible: null.Impossible,
 	}
 	if client.AutoBatch() {

@@ -21,6 +21,7 @@ type Flags struct {
 	*flag.FlagSet
 	tls         certs.Flags   // -tls, -tls-cert, -tls-key, -tls-ca
 	sampleEvery time.Duration // -sample-every: the machine's usage; 0 is never
+	profiled    bool          // -profile: of the window, for the launcher
 	cpuProfile  string        // -cpuprofile: for go tool pprof
 	execTrace   string        // -exec-trace: for go tool trace
 
@@ -51,6 +52,7 @@ func (f *Flags) Common() {
 	f.Class(metrics.OtherFlag)
 	f.tls.DefineFiles(f.FlagSet)
 	f.DurationVar(&f.sampleEvery, "sample-every", f.sampleEvery, "`interval` between samples of the machine's usage, "+shortestSampling.String()+" to "+reportEvery.String()+"; 0 takes none in the window, which shows what sampling costs")
+	f.BoolVar(&f.profiled, "profile", false, "take a CPU profile of servers and clients in the window, for the run's folder and its report: profiles/server0.pb.gz and others; of a foreign store its own, as its target file says, or by perf")
 	const where = " to this `file` on the node; %n stands for the node's name"
 	f.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile for go tool pprof"+where)
 	f.StringVar(&f.execTrace, "exec-trace", "", "write an execution trace for go tool trace, several MB a second,"+where)
@@ -88,7 +90,7 @@ func (f *Flags) Parse(args []string, theirs map[string]string, checks ...func() 
 // check returns an error that names the first wrong common flag and its right form.
 func (f *Flags) check() error {
 	every := f.sampleEvery
-	return cmp.Or(f.tls.Validate(), cli.Want(every == 0 || every >= shortestSampling && every <= reportEvery,
+	return cmp.Or(f.tls.Validate(), cli.Want(!f.profiled || f.cpuProfile == "", "-cpuprofile", f.cpuProfile, "it or -profile, since a process has one profile at a time"), cli.Want(every == 0 || every >= shortestSampling && every <= reportEvery,
 		"-sample-every", every, "%s to %s, or 0", shortestSampling, reportEvery))
 }
 

@@ -48,6 +48,8 @@ type Node struct {
 	contain  []string
 	reporter atomic.Pointer[Reporter] // nil until there is one
 	stacks   atomic.Pointer[func()]   // of Stacks; nil until it is called
+	length   atomic.Int64             // of the window, in nanoseconds; 0 until the launcher has said it
+	profiles sync.WaitGroup           // those that are not sent yet
 	password string                   // the foreign store's; "" if it has none, or if Args do not hide it
 
 	mu      sync.Mutex
@@ -87,6 +89,9 @@ func (n *Node) listen(ctx context.Context, in io.Reader) error {
 			return fmt.Errorf("read a command from standard input: %w", err)
 		}
 		n.lease.renew(c.Lease)
+		if c.Length > 0 {
+			n.length.Store(int64(c.Length * float64(time.Second)))
+		}
 		switch c.Do {
 		case Beat:
 		case Dump:

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,52 @@ import (
 	"runtime/pprof"
 	"runtime/trace"
 	"strings"
+	"time"
 )
+
+// Profiler begins a processor profile of a window, and returns what ends it and returns it in the
+// form of pprof. The length is what the launcher has said of the window; 0 if it has not.
+type Profiler func(length time.Duration) (end func() ([]byte, error), err error)
+
+// profileSelf is the Profiler of this process.
+func profileSelf(time.Duration) (end func() ([]byte, error), err error) {
+	var out bytes.Buffer
+	return func() ([]byte, error) {
+		pprof.StopCPUProfile()
+		return out.Bytes(), nil
+	}, pprof.StartCPUProfile(&out)
+}
+
+// Profile sets the Profiler for -profile in place of that of this process.
+func (r *Reporter) Profile(profiler Profiler) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.profiler = profiler
+}
+
+// beginProfile begins the profile of the window, if the flags ask for one.
+func (r *Reporter) beginProfile() {
+	if r.node.flags == nil || !r.node.flags.profiled {
+		return
+	}
+	var err error
+	if r.endProfile, err = r.profiler(time.Duration(r.node.length.Load())); err != nil {
+		r.endProfile = func() ([]byte, error) { return nil, err }
+	}
+}
+
+// sendProfile ends the profile, if there is one, and sends it. Run waits for it.
+func (r *Reporter) sendProfile() {
+	if end := r.endProfile; end != nil {
+		r.node.profiles.Go(func() {
+			e, err := Event{Event: Profiled}, error(nil)
+			if e.Profile, err = end(); err != nil {
+				e.Text = err.Error()
+			}
+			_ = r.node.Send(e) // its context ends if the launcher is gone
+		})
+	}
+}
 
 // profile starts the profiles that the flags ask for. %n in a file's name is the node's.
 // stop completes the files. Errors name the flag; those of profile are UsageErrors.

@@ -203,6 +203,9 @@ func (p Program) run(ctx context.Context, node *Node, args []string, token strin
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	if flags.profiled && !node.Controlled() {
+		return UsageError{errors.New("-profile: only a launcher keeps it, run-cluster.sh --profile: want -cpuprofile FILE")}
+	}
 	return work(ctx, node, token)
 }
 

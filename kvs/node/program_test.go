@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -201,7 +202,7 @@ func TestMainControlled(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			events, log, status, stderr := lead(t, program, test.start)
-			if status != test.status || len(events) != 1 || events[0] != test.want {
+			if status != test.status || len(events) != 1 || !reflect.DeepEqual(events[0], test.want) {
 				t.Errorf("status %d, events %+v; want %d, %+v", status, events, test.status, test.want)
 			}
 			if stderr != "" || test.status == 0 && !slices.Equal(log, []string{"bye"}) { // the event says it once

@@ -87,7 +87,7 @@ type Command struct {
 	Extend bool               `json:"extend,omitempty"`   // with Settle
 	Clock  *ClockSync         `json:"epoch,omitempty"`    // with Start: the run's clock
 	At     time.Time          `json:"at,omitzero"`        // in run time: with Go when the warm-up begins, with Settle when the window opens
-	Length float64            `json:"length_s,omitempty"` // with Settle: of the window, in seconds
+	Length float64            `json:"length_s,omitempty"` // with Settle: of the window, in seconds; with Phase: so much of it at least
 	Lease  *Lease             `json:"lease,omitempty"`    // with any command
 
 	Question Question `json:"question,omitzero"` // with Facts and Dial
@@ -116,6 +116,7 @@ const (
 	Report    = "record"    // Record is one line for the node's .jsonl file
 	Answered  = "answered"  // Answer is the answer to the oldest open question
 	Dumped    = "dumped"    // every goroutine's stack is in the log, or those of a foreign store in its output
+	Profiled  = "profiled"  // with -profile, after the window: Profile is of the process, or of the foreign store; Text says why there is none
 	Contained = "contained" // sent by the process that contains the node's, first of all: Process is itself; then, as by the host of a contained store, at its end: PeakBytes
 	Error     = "error"     // Text says why the node failed; it will exit non-zero
 )
@@ -135,5 +136,6 @@ type Event struct {
 	Answer *Answer         `json:"answer,omitempty"`
 
 	Process   *metrics.ProcessID `json:"process,omitempty"`    // with Contained
+	Profile   []byte             `json:"profile,omitempty"`    // as go tool pprof reads it
 	PeakBytes uint64             `json:"peak_bytes,omitempty"` // with Contained: as metrics.RunNode has it
 }

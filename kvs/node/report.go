@@ -31,6 +31,9 @@ type Reporter struct {
 	opened  time.Time         // the window; guarded by mu
 	before  metrics.Counts    // at the window's opening; guarded by mu
 	window  metrics.Summary   // of its use; guarded by mu
+
+	profiler   Profiler               // guarded by mu
+	endProfile func() ([]byte, error) // nil of none; guarded by mu
 }
 
 const (
@@ -53,7 +56,7 @@ func NewReporter(node *Node, counts func() metrics.Counts, done func(metrics.Int
 		sampled: self,
 		node:    node, sampler: sampler, counts: counts, done: done,
 		ticker: time.NewTicker(reportEvery), started: now, lastEnd: now, phase: metrics.Idle,
-		window: metrics.Summary{Saturation: new(metrics.Saturation)},
+		window: metrics.Summary{Saturation: new(metrics.Saturation)}, profiler: profileSelf,
 	}
 	node.reporter.Store(r)
 	return r, err
@@ -112,7 +115,11 @@ func (r *Reporter) Run(ctx context.Context, main func(context.Context) error, ta
 	for _, task := range append(tasks, r.tick) {
 		group.Go(func() error { return task(ctx) })
 	}
-	return group.Wait()
+	err := group.Wait()
+	if err == nil {
+		r.node.profiles.Wait() // of a foreign store, while it still runs
+	}
+	return err
 }
 
 // tick reports until ctx ends. A late tick does not delay later ones.
@@ -209,7 +216,9 @@ func (r *Reporter) Enter(phase metrics.Phase) error {
 	case phase == metrics.Window:
 		r.opened, r.before = r.lastEnd, r.last
 		err = r.sampler.OpenWindow()
+		r.beginProfile()
 	case was == metrics.Window:
+		r.sendProfile()
 		err = r.closeWindow()
 	}
 	return cmp.Or(err, report())

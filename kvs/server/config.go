@@ -124,7 +124,7 @@ func (c *config) findSystem() error {
 
 // hostFlags are the flags that a foreign store's host has; the others are kvlab's own
 // store's.
-var hostFlags = []string{"node", "listen", "port", "server", "servers", "target", "system", "allow-public", "sample-every"}
+var hostFlags = []string{"node", "listen", "port", "server", "servers", "target", "system", "allow-public", "sample-every", "profile"}
 
 // findStore finds the driver of a foreign store, and refuses flags of kvlab's own.
 func (c *config) findStore(flags *node.Flags, foreign []driver.Row) (err error) {

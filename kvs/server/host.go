@@ -25,18 +25,20 @@ import (
 // host stands for one server of a foreign store: it starts and ends its program, unless
 // it runs already, and reports what the store counts itself.
 type host struct {
-	config   config
-	node     *node.Node
-	reporter *node.Reporter
-	child    *child.Child // nil of a store that runs already
-	address  string       // of the store
-	commit   string       // of the store's program, where Go built it in a checkout
-	binary   string       // SHA-256 of the store's program
-	driver   driver.Driver
-	unseen   string         // why the store's process is not sampled; "" if it is
-	remote   bool           // that process is on another machine
-	index    int            // the driver's number of the server
-	counter  driver.Counter // nil of a store that does not count
+	config    config
+	node      *node.Node
+	reporter  *node.Reporter
+	child     *child.Child // nil of a store that runs already
+	address   string       // of the store
+	pid       int          // of the store's process; 0 unknown
+	profileAt string       // where the store gives its profile; "" for nowhere
+	commit    string       // of the store's program, where Go built it in a checkout
+	binary    string       // SHA-256 of the store's program
+	driver    driver.Driver
+	unseen    string         // why the store's process is not sampled; "" if it is
+	remote    bool           // that process is on another machine
+	index     int            // the driver's number of the server
+	counter   driver.Counter // nil of a store that does not count
 
 	mu      sync.Mutex
 	witness metrics.StoreWitness // guarded by mu
@@ -109,6 +111,9 @@ func (h *host) start() error {
 	t := h.config.Target
 	if len(t.Servers) > 0 {
 		h.address = t.Servers[h.config.Server]
+		at := target.Places{}
+		at.Host, at.Port, _ = net.SplitHostPort(h.address) // of a path, none
+		h.profileAt = t.ProfileAt(at)
 		return nil
 	}
 	program, err := os.Executable()
@@ -119,7 +124,7 @@ func (h *host) start() error {
 	if p, err = places(h.config.Listen); err != nil {
 		return err
 	}
-	h.address = net.JoinHostPort(p.Host, p.Port)
+	h.address, h.profileAt = net.JoinHostPort(p.Host, p.Port), t.ProfileAt(p)
 	if p.Dir, err = os.MkdirTemp("", "kvlab-store-"); err != nil {
 		return err
 	}
@@ -149,18 +154,18 @@ const (
 	mostPort  = 32767
 )
 
-// places returns where a store's program listens. Port 0 is any free one. The second port
-// is free, too, or 10000 above the first.
+// places returns where a store's program listens. Port 0 is any free one. The other ports
+// are free, too, or 10000 and 20000 above the first.
 func places(listen string) (p target.Places, err error) {
 	if p.Host, p.Port, err = net.SplitHostPort(listen); err != nil {
 		return p, err
 	}
 	if number, err := strconv.Atoi(p.Port); err != nil || number != 0 {
-		p.Second = strconv.Itoa(number + 10000)
+		p.Second, p.Pprof = strconv.Itoa(number+10000), strconv.Itoa(number+20000)
 		return p, err
 	}
 	var free []string
-	for try := 0; len(free) < 2; try++ {
+	for try := 0; len(free) < 3; try++ {
 		port := strconv.Itoa(leastPort + rand.IntN(mostPort-leastPort))
 		socket, err := net.Listen("tcp", net.JoinHostPort(p.Host, port))
 		if err != nil && try < 100 {
@@ -171,7 +176,7 @@ func places(listen string) (p target.Places, err error) {
 		defer socket.Close() // when both are found
 		free = append(free, port)
 	}
-	p.Port, p.Second = free[0], free[1]
+	p.Port, p.Second, p.Pprof = free[0], free[1], free[2]
 	return p, nil
 }
 
@@ -264,6 +269,8 @@ func (h *host) observe() error {
 	if err = cmp.Or(err, h.reporter.Follow(pid)); err != nil {
 		return cmp.Or(h.ended(), err)
 	}
+	h.pid = pid
+	h.reporter.Profile(h.profile)
 	if driver.Network(h.address) == "unix" { // no interface carries its bytes, but a window has one
 		h.reporter.SetInterface("lo")
 		return nil

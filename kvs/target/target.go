@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,6 +30,7 @@ type Target struct {
 	Run       string            `toml:"run" json:"run,omitempty"`             // run: the command that starts a server, with placeholders
 	Build     string            `toml:"build" json:"build,omitempty"`         // build: the command that builds {bin}
 	Dir       string            `toml:"dir" json:"dir,omitempty"`             // dir: the folder in which build runs; relative to the target file's
+	Profile   string            `toml:"profile" json:"profile,omitempty"`     // profile: where a server of Go gives its processor profile (net/http/pprof): {host} and a port
 	Bin       string            `toml:"-" json:"bin,omitempty"`               // the built program: a path, or a name in the folder of the node's own program
 
 	text string // as String returns it; "" for an inline form
@@ -106,6 +108,10 @@ func (t *Target) settle() error {
 		return errors.New("want either run, the command that starts a server, or servers, the addresses of those that run")
 	case (t.Config != "") != strings.Contains(t.Run, "{config}"):
 		return errors.New("config: want it and {config}, the path of a file with its text, in run, or neither")
+	case t.Profile != "" && !profilePlace.MatchString(t.Profile):
+		return fmt.Errorf(`profile %q: want {host} and a port, as in profile = "{host}:{pprof}" with {pprof} in run, too, or profile = "{host}:6060"`, t.Profile)
+	case strings.Contains(t.Profile, "{pprof}") != strings.Contains(t.Run, "{pprof}"):
+		return errors.New("{pprof}: want it in run, so that the server listens there, and in profile, or in neither")
 	case t.Settings["password"] == cli.TokenPassword && !strings.Contains(t.Config, cli.TokenPassword):
 		return errors.New("password {token}: want {token} in config, too, so that the store has it")
 	case t.Dir != "" && t.Build == "" && len(t.Servers) == 0:
@@ -233,6 +239,7 @@ func (t Target) Open() string {
 type Places struct {
 	Host, Port string // where the server listens
 	Second     string // {port2}: a second port, for servers that listen on two
+	Pprof      string // {pprof}: another one, for its profile
 	Dir        string // a fresh folder, in which the command runs
 	Config     string // the path of the file with the text of config
 }
@@ -242,7 +249,19 @@ func (t Target) Command(p Places) ([]string, error) {
 	if t.Build != "" && t.Bin == "" {
 		return nil, fmt.Errorf("-target %s: its program is not built: run-cluster.sh builds it", t.Name)
 	}
-	return words(t.Run, map[string]string{"host": p.Host, "port": p.Port, "port2": p.Second, "dir": p.Dir, "config": p.Config, "bin": t.Bin})
+	return words(t.Run, map[string]string{"host": p.Host, "port": p.Port, "port2": p.Second, "pprof": p.Pprof, "dir": p.Dir, "config": p.Config, "bin": t.Bin})
+}
+
+// profilePlace matches where a server's profile is: on no other machine.
+var profilePlace = regexp.MustCompile(`^\{host\}:([0-9]+|\{port2?\}|\{pprof\})$`)
+
+// ProfileAt returns the host:port where a server gives its profile; "" for nowhere.
+func (t Target) ProfileAt(p Places) string {
+	_, port, _ := strings.Cut(t.Profile, ":")
+	if port == "" {
+		return ""
+	}
+	return net.JoinHostPort(p.Host, strings.NewReplacer("{port}", p.Port, "{port2}", p.Second, "{pprof}", p.Pprof).Replace(port))
 }
 
 // BuildCommand returns the words of the command that builds the program to a path.
@@ -275,7 +294,7 @@ func (t Target) Find(folder string) Target {
 
 var placeholder = regexp.MustCompile(`\{[a-z]+[0-9]?\}`)
 
-var placeholders = []string{"{host}", "{port}", "{port2}", "{dir}", "{config}", "{bin}"}
+var placeholders = []string{"{host}", "{port}", "{port2}", "{pprof}", "{dir}", "{config}", "{bin}"}
 
 // words splits a command and replaces its placeholders. Without values it only checks it.
 func words(command string, values map[string]string) ([]string, error) {

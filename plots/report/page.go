@@ -76,6 +76,7 @@ type section struct {
 	Trials    *folder.Sweep // nil on the page of a run
 	Figures   []figure.Figure
 	Files     []rawFile
+	Body      template.HTML // of an extra's part
 }
 
 // phone is the style of a figure on a page of 390 pixels, of which 28 are its margins.

@@ -12,14 +12,24 @@ import (
 	"kvlab/plots/folder"
 )
 
+// Part is a part of a run's report that an extra makes.
+type Part struct {
+	ID, Title string
+	Body      template.HTML
+}
+
 // Report returns a run as one HTML page, with its figures and its data.
-func Report(r *folder.Run) ([]byte, error) {
+func Report(r *folder.Run, parts ...Part) ([]byte, error) {
 	var over []figure.Figure // none if its nodes recorded nothing
 	if len(r.Logs) > 0 {
 		over = chart.Figures(r)
 	}
 	p := page{Kind: "run", ID: r.ID, Answer: answer.Of(r.Run), Run: r, Lead: named(over, "throughput")}
-	p.Sections = slices.Concat(runSections(r, over), setupSections(r, nil, "", rawFile{"run.json", r.Run}))
+	var more []section
+	for _, part := range parts {
+		more = append(more, section{ID: part.ID, Title: part.Title, Run: r, Body: part.Body})
+	}
+	p.Sections = slices.Concat(runSections(r, over), more, setupSections(r, nil, "", rawFile{"run.json", r.Run}))
 	return p.render()
 }
 

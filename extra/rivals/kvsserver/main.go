@@ -6,6 +6,7 @@ import (
 
 	"kvlab/extra/door"
 	"kvlab/extra/labserver"
+	"kvlab/extra/profile/take"
 	"kvlab/extra/rivals/disk"
 	"kvlab/extra/rivals/etcd"
 	"kvlab/extra/variants/codecs"
@@ -25,5 +26,6 @@ func main() {
 	engine.Link(engines.Rows, []engine.Row{disk.Pebble, disk.Badger, disk.BadgerFlin})
 	wire.Link(codecs.Rows)
 	server.LinkModels(models.Rows)
+	server.LinkProfiler(take.Store)
 	os.Exit(server.Program(stores, door.Row, labserver.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

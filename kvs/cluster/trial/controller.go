@@ -317,6 +317,8 @@ func (c *Controller) hear(m *process, event node.Event, at time.Time) *plan.Faul
 		if !c.answer(m, event.Answer, at) {
 			return m.fault(plan.Complaint, "sent %q out of turn", event.Event)
 		}
+	case node.Profiled:
+		return c.keepProfile(m, event)
 	case node.Dumped:
 		m.dumped = true
 	case node.Contained:

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -105,6 +107,28 @@ func (l *nodeLog) line(text string) error {
 	}
 	_, err := fmt.Fprintln(l.text, text)
 	return err
+}
+
+// keepProfile writes the profile that a node has sent to the run's folder: that of its own process,
+// or of the foreign store that it is the host of. If there is none, a file says why.
+func (c *Controller) keepProfile(m *process, event node.Event) *plan.Fault {
+	of, ending, text := string(m.Role), metrics.ProfileEnding, event.Profile
+	if m.foreign() {
+		of = "store"
+	}
+	if event.Text != "" {
+		ending, text = ".txt", []byte(event.Text+"\n")
+		fmt.Fprintf(c.Stderr, "%s: no profile of its %s: %s\n", m.Name, of, event.Text)
+	}
+	path := c.Dir.Path(filepath.Join(metrics.ProfileFolder, fmt.Sprint(of, slices.Index(c.of(m.Role), m), ending)))
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		return diskFault(err)
+	}
+	return nil
 }
 
 // met returns the limit that a contained program has met, in a sentence; "" for none.

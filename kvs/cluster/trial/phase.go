@@ -20,7 +20,11 @@ func (c *Controller) enter(phase metrics.Phase) {
 	if phase == metrics.Window {
 		c.awaitKill()
 	}
-	c.send(metrics.Server, node.Command{Do: node.Phase, Phase: phase})
+	length := c.opening.length
+	if length == 0 { // without a warm-up, it may be longer than asked
+		length = c.of(metrics.Client)[0].settings().Secs()
+	}
+	c.send(metrics.Server, node.Command{Do: node.Phase, Phase: phase, Length: length.Seconds()})
 }
 
 // order is the order of phases.

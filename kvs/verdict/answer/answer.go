@@ -284,6 +284,7 @@ func caveatsOf(run metrics.Run) (all []Caveat) {
 	for _, c := range run.Checks {
 		add(c.Outcome == metrics.CheckDoubted, strings.ToUpper(c.ID), strings.TrimSuffix(cmp.Or(claimed.Advice(c.ID), verdict.Advice(metrics.Verdict{Check: c.ID})), "."), "%s", c.Evidence)
 	}
+	add(slices.ContainsFunc(run.Nodes, func(n metrics.RunNode) bool { return n.Config != nil && n.Config.Flags.Profiled() }), "PROFILED", "leave out --profile for a number to keep", "the processes were profiled, which costs processor time")
 	if run.Restart != nil {
 		add(true, "RESTARTED", "leave out --restart-at for a number to rank", "a server was killed in the window")
 	} else if r := run.Retries; r != nil {
