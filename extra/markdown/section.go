@@ -262,7 +262,8 @@ func (s *section) settings(r *folder.Run, knobs []metrics.Knob) {
 			continue
 		}
 		for _, f := range config.Chosen {
-			if rows[f.Name] == nil && f.Name != "target" && !slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name == f.Name }) {
+			file := strings.HasPrefix(config.Flags[f.Name], "{") // of a target, in one line: the command names it
+			if rows[f.Name] == nil && !file && f.Name != "target" && !slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name == f.Name }) {
 				rows[f.Name] = []string{"-" + f.Name, format.Label(config.Flags[f.Name], 80), cmp.Or(f.Default, "none"), meaning(f.Usage)}
 			}
 		}

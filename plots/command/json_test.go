@@ -65,6 +65,17 @@ func TestJSON(t *testing.T) {
 	if d := said(0, "compare", ab); len(d.Figures) != 1 || d.Figures[0].Value != c.Results[0].Ratio() || d.Answer == nil || d.Answer.Headline != headline || d.Lines[len(d.Lines)-1] != headline {
 		t.Errorf("a comparison: %+v", d)
 	}
+	claims := filepath.Join(dir, "claims")
+	foldertest.WriteFolder(t, claims, foldertest.MakeRun(t, foldertest.Gallery["small"]))
+	var claimed metrics.Run
+	if err := metrics.ReadJSON(filepath.Join(claims, "run.json"), &claimed); err != nil {
+		t.Fatal(err)
+	}
+	claimed.Verdict = metrics.Verdict{Claimed: true}
+	foldertest.WriteJSON(t, filepath.Join(claims, "run.json"), claimed)
+	if d := said(0, "-out", out, claims); d.Verdict == nil || d.Verdict.Valid || !d.Verdict.Claimed || len(d.Figures) == 0 || d.Figures[0].Value == 0 || d.Error != "" {
+		t.Errorf("a claim: %+v", d)
+	}
 	if err := os.WriteFile(filepath.Join(run, "more.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func Measured(dir string) ([]Figure, error) {
 	}
 	if !folder.IsSweep(dir) {
 		r, err := folder.LoadResult(dir)
-		if err != nil || !r.Verdict.Valid {
+		if err != nil || !r.Verdict.Stands() {
 			return all, err
 		}
 		return append(all, latencyFigures("", []metrics.Trial{metrics.TrialOf(metrics.PlannedTrial{}, "", r.Run)})...), nil

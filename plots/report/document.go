@@ -51,7 +51,7 @@ func (d *Document) Conclude(dir string, a answer.Answer, v metrics.Verdict, text
 	if a.Caveats = slices.Concat([]answer.Caveat{}, a.Caveats); a.Verdict != "" {
 		d.Answer = &a
 	}
-	if v.Valid {
+	if v.Stands() {
 		d.Figures, _ = compare.Measured(dir) // none of a folder without records, as of the self-test
 	}
 	d.Say(text)
@@ -64,9 +64,9 @@ func (d *Document) Of(dir string) {
 	}
 	if s, err := folder.LoadSweep(dir); err == nil {
 		a := AnswerOf(s)
-		v := metrics.Verdict{Valid: a.Good}
+		v := metrics.Together(s.Trials)
 		if !a.Good {
-			v.Reason = a.Headline
+			v = metrics.Verdict{Reason: a.Headline}
 		}
 		d.Conclude(dir, a, v, "")
 	} else if r, err := folder.LoadResult(dir); err == nil {
@@ -109,7 +109,7 @@ func (d *Document) Write(w io.Writer, ended error, status int) error {
 	if d == nil {
 		return nil
 	}
-	if d.Status = status; ended != nil && (d.Verdict == nil || d.Verdict.Valid) {
+	if d.Status = status; ended != nil && (d.Verdict == nil || d.Verdict.Stands()) {
 		d.Error = ended.Error()
 	}
 	out := json.NewEncoder(w)
