@@ -47,6 +47,7 @@ type Arrivals struct {
 	next   time.Duration
 	units  float64    // next in mean gaps
 	random *rand.Rand // Poisson's; nil for Constant
+	player *player    // a trace's, whose times take the place of gaps; else nil
 }
 
 // NewArrivals returns a worker's arrivals. rate is the rate of all workers of all nodes
@@ -68,9 +69,24 @@ func NewArrivals(kind string, rate float64, seed uint64, p Place) *Arrivals {
 	return a
 }
 
+// Arrivals returns a worker's arrivals as NewArrivals does, at the times of the trace if the plan
+// has one: rate is then the mean of all workers over the whole trace.
+func (p *Plan) Arrivals(kind string, rate float64, place Place) *Arrivals {
+	if p.replay == nil {
+		return NewArrivals(kind, rate, p.config.Seed, place)
+	}
+	a := &Arrivals{gap: float64(time.Second) / rate, player: newPlayer(p.replay, place)}
+	a.advance()
+	return a
+}
+
 // advance computes the next time. It adds gaps with a mean of 1, so rounding errors of
 // nanoseconds do not add up: a float64 holds the sum of 10^9 gaps to seven digits.
 func (a *Arrivals) advance() {
+	if a.player != nil {
+		a.next = a.player.due(a.gap)
+		return
+	}
 	gap := 1.0
 	if a.random != nil {
 		gap = a.random.ExpFloat64()

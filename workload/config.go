@@ -3,6 +3,8 @@ package workload
 import (
 	"cmp"
 	"fmt"
+
+	"kvlab/internal/cli"
 )
 
 // MaxRecords is the maximum number of records. The table of more records exceeds the
@@ -28,6 +30,9 @@ type Config struct {
 	HotKeys      float64 // -hot-keys: the share of the records that are hot, above 0, up to 1; at least one record is
 	Scramble     bool    // -scramble: spreads the popular records over all ids; not with Sequential and Scrambled
 	Seed         uint64  // -seed: the root of all random choices
+	Replay       string  // -replay: a compiled trace (workload/trace), in place of Workload; "" for none
+	ReplayLoop   bool    // -replay-loop: begins the trace again at its end, with new keys for those that are not loaded
+	Ops          uint64  // -ops: the first operations of the trace that are replayed; 0 is all of them
 
 	// The shares of the other kinds of Mix, likewise: -rmws, -inserts, -deletes, -scans. The
 	// rest are updates.
@@ -63,6 +68,16 @@ func (c Config) law() (name string, l law, err error) {
 // Flags returns the flags that determine the kinds and keys of a valid
 // configuration's operations, without the number of records.
 func (c Config) Flags() string {
+	if c.Replay != "" {
+		flags := "-replay " + c.Replay
+		if c.ReplayLoop {
+			flags += " -replay-loop"
+		}
+		if c.Ops > 0 {
+			flags += fmt.Sprintf(" -ops %d", c.Ops)
+		}
+		return flags
+	}
 	flags := "-workload " + c.Workload
 	for _, p := range c.portions() {
 		if *p.share != StandardMix {
@@ -89,6 +104,9 @@ const paddedDigits = 13
 // Digits returns the least number of digits of a record's id in its key. In a workload
 // that inserts or scans, keys are in the order of their ids.
 func (c Config) Digits() int {
+	if c.Replay != "" {
+		return 1
+	}
 	if m, err := newMix(c); err == nil && m.shares[Insert]+m.shares[Scan] > 0 {
 		return paddedDigits
 	}
@@ -97,3 +115,19 @@ func (c Config) Digits() int {
 
 // isShare reports whether x is from 0 to 1. NaN is not.
 func isShare(x float64) bool { return x >= 0 && x <= 1 }
+
+// choice is a row of a table: the value of the table's flag, its description in the
+// help, and what it selects.
+type choice[T any] struct {
+	name, description string
+	selects           T
+}
+
+// Label returns the name and the description.
+func (c choice[T]) Label() (name, description string) { return c.name, c.description }
+
+// find returns what a name selects, or an error that names the flag.
+func find[T any](flag, name string, rows []choice[T]) (T, error) {
+	row, err := cli.Find(flag, name, rows)
+	return row.selects, err
+}

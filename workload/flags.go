@@ -22,7 +22,10 @@ func (c *Config) Define(fs *flag.FlagSet) {
 	fs.Float64Var(&c.HotOps, "hot-ops", c.HotOps, "hotspot: `share` of the operations that go to hot records")
 	fs.Float64Var(&c.HotKeys, "hot-keys", c.HotKeys, "hotspot: `share` of the records that are hot")
 	fs.BoolVar(&c.Scramble, "scramble", c.Scramble, "spread the popular records over all ids")
-	fs.Var(cli.Count(&c.Records), "records", "`number` of records, loaded before the run")
+	fs.Var(cli.Count(&c.Records), "records", "`number` of records, loaded before the run; with -replay those that the trace loads")
+	fs.StringVar(&c.Replay, "replay", c.Replay, "a compiled trace, such as t.kvt of kvsplot trace import: its operations take the place of -workload's, and each read is checked exactly")
+	fs.BoolVar(&c.ReplayLoop, "replay-loop", c.ReplayLoop, "begin the trace again at its end, with new keys for those that are not loaded; without it the trace must last as long as the window")
+	fs.Var(cli.Count(&c.Ops), "ops", "replay the first operations of the trace, this `number` of them; 0 is all")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "root of all random choices: the same seed gives the same operations")
 }
 

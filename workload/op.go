@@ -24,7 +24,7 @@ func (k Kind) String() string { return kindNames[k] }
 // Op is one operation.
 type Op struct {
 	Kind  Kind
-	Limit uint32 // the most records that a Scan reads, 1 to Config.ScanLength; 0 for other kinds
+	Limit uint32 // the most records that a Scan reads, 1 to Config.ScanLength; the bytes of a value that a trace writes; else 0
 	// Key is a record's id. An Insert has an id, from Config.Records on, that no other
 	// operation of the run inserts. All others have the id of a loaded record or, with
 	// Latest, of a record that the same worker has inserted.

@@ -20,11 +20,15 @@ type Plan struct {
 	follows      bool   // the records that were inserted last are the popular ones
 	hashing      hashing
 	ranking      func() *ranking // of hashed records
+	replay       *replay         // nil without a trace, which has no law
 }
 
 // New returns the plan of a configuration. Its error names the first wrong flag and its
 // right form. New ignores flags that the distribution does not use.
 func New(c Config) (*Plan, error) {
+	if r, err := newReplay(c); r != nil || err != nil {
+		return &Plan{config: c, mix: mix{shares: r.shares()}, replay: r}, err
+	}
 	m, err := newMix(c)
 	_, l, unknown := c.law()
 	if err := cmp.Or(err, cli.Want(c.Records >= 1 && c.Records <= MaxRecords, "-records", c.Records, "1 to %d", uint64(MaxRecords)), unknown); err != nil {
@@ -48,8 +52,8 @@ func New(c Config) (*Plan, error) {
 
 // Fixed reports whether operations on records are drawn independently, each record with
 // its Mass. They are not if workers visit the records in order, or if inserted records
-// become the most popular ones.
-func (p *Plan) Fixed() bool { return !p.law.sequential && !p.follows }
+// become the most popular ones, or if a trace is replayed.
+func (p *Plan) Fixed() bool { return !p.law.sequential && !p.follows && p.replay == nil }
 
 // Share returns the share of operations of kind k, 0 to 1.
 func (p *Plan) Share(k Kind) float64 { return p.mix.shares[k] }
@@ -60,7 +64,7 @@ func (p *Plan) Share(k Kind) float64 { return p.mix.shares[k] }
 // the share of the rank.
 func (p *Plan) Mass(rank uint64) float64 {
 	switch {
-	case rank >= p.config.Records:
+	case rank >= p.config.Records || p.replay != nil:
 		return 0
 	case p.law.hashed:
 		return p.drawing() * p.ranking().mass(rank)

@@ -17,7 +17,7 @@ const KnownRanks = 1 << 20
 // inserted records become the most popular ones.
 func (p *Plan) Popular() iter.Seq2[uint64, uint64] {
 	switch {
-	case p.follows:
+	case p.follows || p.replay != nil:
 		return func(func(id, share uint64) bool) {}
 	case p.law.hashed:
 		return p.popularHashed

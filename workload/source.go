@@ -14,6 +14,7 @@ type Source struct {
 	words                 [block][2]uint64 // generated and unused words; random is past them
 	digest                uint64
 	drawn                 uint64
+	player                *player    // nil without a trace
 	inserts, acknowledged uint64     // inserts drawn, and how many of the first are done
 	marked                int        // number of digests in marks
 	marks                 [64]uint64 // the digests after 1, 2, 4, ... operations
@@ -25,6 +26,9 @@ type Source struct {
 func (p *Plan) Source(place Place) *Source {
 	hi, lo := leaf(p.config.Seed, streamBranch, place.Node, place.Worker)
 	s := &Source{plan: p, place: place, random: pcg{hi, lo}}
+	if p.replay != nil {
+		s.player = newPlayer(p.replay, place)
+	}
 	if p.law.sequential {
 		s.walk, _ = bits.Mul64(s.random.Uint64(), p.config.Records)
 	}
@@ -36,8 +40,11 @@ func (p *Plan) Source(place Place) *Source {
 func (s *Source) Acknowledge(n uint64) { s.acknowledged = n }
 
 // Fill sets ops to the next len(ops) operations. The lengths of the calls do not change
-// the stream.
+// the stream. It panics beyond the end of a trace; see Left.
 func (s *Source) Fill(ops []Op) {
+	if s.player != nil {
+		s.player.found = s.player.found[:0]
+	}
 	for mark := uint64(1) << s.marked; s.drawn+uint64(len(ops)) >= mark; mark = 1 << s.marked {
 		head := ops[:mark-s.drawn]
 		s.fill(head)
@@ -50,9 +57,12 @@ func (s *Source) Fill(ops []Op) {
 
 // fill sets ops as Fill does, at most up to the next mark.
 func (s *Source) fill(ops []Op) {
-	if s.plan.law.sequential {
+	switch {
+	case s.player != nil:
+		s.fillReplay(ops)
+	case s.plan.law.sequential:
 		s.fillSequential(ops)
-	} else {
+	default:
 		s.fillRandom(ops)
 	}
 	s.drawn += uint64(len(ops))

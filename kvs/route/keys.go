@@ -9,11 +9,12 @@ import (
 )
 
 // Keys makes the keys of records. A key is the prefix, the record's id in decimal, and
-// hyphens up to the size that the hash of these two draws, if they are not longer.
+// hyphens up to the size that the hash of these two draws, or a trace has, if they are not longer.
 type Keys struct {
 	Prefix string
-	Digits int         // the least number of digits of an id, filled up with leading zeros
-	Sizes  *size.Sizes // nil for keys without hyphens
+	Digits int                 // the least number of digits of an id, filled up with leading zeros
+	Sizes  *size.Sizes         // nil for keys without hyphens, and for those of a trace
+	length func(id uint64) int // of a trace's keys; nil without one
 }
 
 // NewKeys returns the keys of a workload's records.
@@ -21,6 +22,8 @@ func NewKeys(c workload.Config, prefix string, sizes size.Law) Keys {
 	k := Keys{Prefix: prefix, Digits: c.Digits()}
 	if sizes != (size.Law{}) {
 		k.Sizes = sizes.Keys(c.Seed)
+	} else {
+		k.length = c.KeyLengths()
 	}
 	return k
 }
@@ -35,10 +38,16 @@ func (k *Keys) Append(dst []byte, id uint64) (key []byte, hash uint64) {
 	}
 	key = append(key, text...)
 	hash = Hash(key[len(dst):])
-	if k.Sizes == nil {
+	want := 0
+	switch {
+	case k.Sizes != nil:
+		want = k.Sizes.At(hash)
+	case k.length != nil:
+		want = k.length(id)
+	default:
 		return key, hash
 	}
-	for missing := k.Sizes.At(hash) - (len(key) - len(dst)); missing > 0; missing-- {
+	for missing := want - (len(key) - len(dst)); missing > 0; missing-- {
 		key, hash = append(key, '-'), HashByte(hash, '-')
 	}
 	return key, hash
