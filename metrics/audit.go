@@ -35,6 +35,10 @@ func (a Audit) Text() string {
 	return fmt.Sprintf("audited %d keys after the run, %d of them written in it, and %d in the window: %d wrong", a.Keys, a.Written, a.Spots, a.Failures)
 }
 
+// ReplayRest is the most keys of its part of a trace that a worker reads after the drain, those
+// that the trace loads first, and of these the most popular ones.
+const ReplayRest = 4096
+
 // AuditEach returns the most keys of each range of popularity ranks that an audit reads: 8,500 of
 // 10^6 records in all. With -linearizable, for mistakes that few keys show, it is 115,000.
 func AuditEach(linearizable bool) int {

@@ -3,6 +3,7 @@
 package client
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -14,8 +15,10 @@ import (
 	"kvlab/kvs/node"
 	"kvlab/kvs/route"
 	"kvlab/kvs/target"
+	"kvlab/kvs/value"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/workload/size"
 )
 
 // config is a client's command line.
@@ -47,7 +50,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Var(&c.Cached, "cache", "`size` of the client's memory for values, such as 64MiB, or all for every record: servers do not send a value that the client holds, nor a value twice in a reply; every operation is still executed and answered")
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "put a checksum on every request and reply (CRC-32C)")
 	flags.BoolVar(&c.Retry, "retry", c.Retry, "if a connection breaks, or answers nothing for half of -call-timeout, make it again and send its calls in flight again; each call is applied once")
-	flags.Var(&c.Rate, "rate", "open loop: `ops/s` that all clients together offer, such as 200k, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, even if it was sent later (default a closed loop)")
+	flags.Var(&c.Rate, "rate", "open loop: `ops/s` that all clients together offer, such as 200k, a number of times the rate of the trace of -replay, such as 50x, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, even if it was sent later (default a closed loop)")
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+route.Usage())
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
@@ -89,6 +92,9 @@ func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Ro
 	if err := c.aim(flags, given, foreign); err != nil {
 		return err
 	}
+	if err := c.replay(flags, given); err != nil {
+		return err
+	}
 	if !given["batch"] {
 		c.LowerBatch()
 	}
@@ -96,6 +102,35 @@ func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Ro
 		c.TargetLatency = loadgen.DefaultTargetLatency
 	}
 	return c.Validate()
+}
+
+// replay sets what follows from a trace.
+func (c *config) replay(flags *node.Flags, given map[string]bool) error {
+	if c.Workload.Replay == "" {
+		if c.Workload.ReplayLoop || c.Workload.Ops > 0 {
+			return errors.New("-replay-loop, -ops: want -replay and a trace with them")
+		}
+		if c.Rate.Speed > 0 {
+			return fmt.Errorf("-rate %s: want -replay and a trace with it, or operations per second", c.Rate)
+		}
+		return nil
+	}
+	for _, name := range []string{"workload", "distribution", "theta", "zipfian", "scramble", "value-size", "linearizable", "cache", "dedup"} {
+		if f := flags.Lookup(name); given[name] && f.Value.String() != f.DefValue {
+			return fmt.Errorf("-%s does not go with -replay %s: the trace has the operations, their keys and sizes", name, c.Workload.Replay)
+		}
+	}
+	mean, err := c.Workload.Resolve()
+	if err != nil {
+		return err
+	}
+	c.ValueSize = size.Constant(max(mean, value.HeaderLen))
+	if c.Rate.Speed > 0 {
+		if c.Rate.OpsPerS = c.Workload.RateOf(c.Rate.Speed); c.Rate.OpsPerS == 0 {
+			return fmt.Errorf("-rate %s: the trace %s has no times: want operations per second, such as 200k", c.Rate, c.Workload.Replay)
+		}
+	}
+	return nil
 }
 
 // aim sets what follows from a foreign target: the driver, its settings, and without

@@ -11,8 +11,8 @@ import (
 	"kvlab/metrics"
 )
 
-// derived are the methods of metrics.Settings that read another method.
-var derived = []string{"AutoBatch", "Caches", "MeasuresPeak", "Open", "Own", "Rival", "SavesBytes"}
+// derived are the methods of metrics.Settings that read another method, or a flag of a third program.
+var derived = []string{"AutoBatch", "Caches", "MeasuresPeak", "Open", "Own", "Program", "Rival", "SavesBytes"}
 
 // Each method of metrics.Settings reads the flag of a program that it is named after, and no
 // other.

@@ -1,12 +1,15 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"slices"
 	"time"
 
+	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
@@ -128,17 +131,20 @@ func (g *Generator) prepare() error {
 	if err != nil {
 		return err
 	}
+	for _, w := range g.workers {
+		w.loadedVersion = uint32(w.writer)
+		w.owner.Loaded = w.loadedVersion
+	}
 	if g.config.Linearizable && g.slices == nil {
 		g.record(plan)
 	}
 	hasStore := slices.ContainsFunc(g.workers[0].servers, func(s driver.Server) bool { return !s.NoStore })
-	if g.Secret == 0 || !hasStore || g.config.Repeat || g.config.Transport == driver.InProcess {
+	if g.Secret == 0 || !hasStore || g.config.Repeat || g.config.Transport == driver.InProcess || plan.Replays() {
 		return nil
 	}
 	g.audited = newAudited(g.config, plan, metrics.AuditEach(g.config.Linearizable), g.Secret)
 	for _, w := range g.workers {
 		w.audited, w.last, w.seen = g.audited, make([]lastWrite, len(g.audited.ids)), make([]metrics.WriteID, len(g.audited.ids))
-		w.loadedVersion = uint32(w.writer)
 	}
 	g.shareSpots(g.Secret)
 	return nil
@@ -148,6 +154,9 @@ func (g *Generator) prepare() error {
 // last writes; nil without an audit. It is called after the drain of all clients.
 func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	a := g.audited
+	if g.workers[0].replays && !g.config.Repeat {
+		return nil, g.each(ctx, func(ctx context.Context, w *worker) error { return w.readRest(ctx, g.config) })
+	}
 	if a == nil {
 		return nil, nil
 	}
@@ -200,6 +209,50 @@ func (g *Generator) lastOf(numbers []uint32, of func(w *worker, i int) lastWrite
 		}
 	}
 	return all
+}
+
+// readRest reads the keys of the worker's part of a trace, metrics.ReplayRest at most, and checks
+// that they have what its last operation left.
+func (w *worker) readRest(ctx context.Context, c Config) error {
+	before := slices.Clone(w.counts)
+	defer func() {
+		for i := range w.counts {
+			w.auditCounts[i] = w.auditCounts[i].Add(w.counts[i].Sub(before[i]))
+		}
+	}()
+	drain := func(moment) (metrics.Phase, *span) { return metrics.Drain, nil }
+	w.checker.Every, w.checker.Until = min(1, c.Verify), 1 // all in full
+	ops, found := w.source.Rest(metrics.ReplayRest)
+	r := &w.rounds[0]
+	for len(ops) > 0 && ctx.Err() == nil {
+		r.begin()
+		r.empty()
+		n := min(drawn, c.Batch, len(ops))
+		copy(w.block.found[:], found[:n])
+		w.add(r, ops[:n])
+		ops, found = ops[n:], found[n:]
+		w.send(r)
+		if err := w.finish(r, drain); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// unexpected counts a result of a replay as a failure, unless it is what the worker's own
+// operations have left under the key. A null server gives any value.
+func (w *worker) unexpected(x *exchange, i int, result kvs.Result, null bool, t *replyCheck) bool {
+	w.checker.Size = max(value.HeaderLen, len(result.Value))
+	kind := x.kinds[i]
+	if null || w.checker.Every == VerifyNone || kind != kvs.Delete && !returnsValue[kind] {
+		return false
+	}
+	err := w.owner.Check(result.Value, result.Found || kind == kvs.Delete && !result.Read, x.found[i])
+	if err != nil {
+		t.Failures++
+		t.First = cmp.Or(t.First, fmt.Sprintf("worker %d: %s: %v", w.id, kind, err))
+	}
+	return err != nil
 }
 
 // readAudited reads records and sets found to their values' writers and versions.

@@ -62,7 +62,7 @@ func benchmarkRound(b *testing.B, c Config, add func(*worker, *round, []workload
 		w.rounds[0].begin()
 		w.rounds[0].empty()
 		for range c.Batch / drawn {
-			w.source.Fill(w.block.ops[:])
+			w.fill(w.block.ops[:])
 			add(w, &w.rounds[0], w.block.ops[:])
 		}
 		done := time.Now()

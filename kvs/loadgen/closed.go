@@ -193,7 +193,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 		}
 		r.begin()
 		drawn := next < len(w.rounds) // by Draw
-		if !drawn && s.over(r.begun) {
+		if !drawn && (s.over(r.begun) || w.source.Left() == 0) {
 			if !slices.ContainsFunc(w.rounds, func(r round) bool { return r.inFlight }) {
 				return w.spotRest(s)
 			}
@@ -225,11 +225,11 @@ func (w *worker) draw(r *round, n int, spot bool) {
 // drawOps adds the next n operations to a round, or fewer with -batch-bytes.
 func (w *worker) drawOps(r *round, n int) {
 	for left := n; left > 0; {
-		n := min(left, drawn, w.room(r))
+		n := min(left, drawn, w.room(r), w.source.Left())
 		if n == 0 {
 			break
 		}
-		w.source.Fill(w.block.ops[:n])
+		w.fill(w.block.ops[:n])
 		w.add(r, w.block.ops[:n])
 		left -= n
 	}

@@ -118,6 +118,9 @@ func (c Config) Validate() error {
 	}
 	_, unroutable := route.New(c.Router, c.Servers(), nil)
 	plan, undrawable := workload.New(c.Workload)
+	if undrawable == nil {
+		undrawable = plan.CheckWorkers(c.Clients, c.Workers)
+	}
 	if err := cmp.Or(undrawable, workload.CheckArrivals(c.Arrivals)); err != nil {
 		return err
 	}

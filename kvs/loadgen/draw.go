@@ -17,7 +17,8 @@ type block struct {
 	suffixes [drawn]kvs.KeySuffix // of their keys
 	hashes   [drawn]uint64        // of their keys
 	kinds    [drawn]kvs.Kind
-	owners   [drawn]uint32 // the servers of their keys; 0 with one server
+	owners   [drawn]uint32         // the servers of their keys; 0 with one server
+	found    [drawn]workload.Found // what reads of their keys find; only in a replay
 }
 
 // add puts each operation into the batch of the server that owns its key. It is the
@@ -112,6 +113,14 @@ func (w *worker) keep(x *exchange, hash uint64, version uint32) {
 	x.written = append(x.written, auditedWrite{hash, version})[:kept]
 }
 
+// fill draws the next operations of the workload.
+func (w *worker) fill(ops []workload.Op) {
+	w.source.Fill(ops)
+	if w.replays {
+		copy(w.block.found[:], w.source.Found())
+	}
+}
+
 // addAny adds operations of any kind on any records. The key table lacks some.
 func (w *worker) addAny(r *round, ops []workload.Op) {
 	for i, op := range ops {
@@ -126,6 +135,11 @@ func (w *worker) addAny(r *round, ops []workload.Op) {
 		}
 		x.hashes = append(x.hashes, hash)
 		x.kinds = append(x.kinds, kind)
+		size := 0
+		if w.replays {
+			x.found = append(x.found, w.block.found[i])
+			size = int(op.Limit)
+		}
 		switch kind {
 		case kvs.Get:
 			x.batch.Get(key)
@@ -135,7 +149,10 @@ func (w *worker) addAny(r *round, ops []workload.Op) {
 				w.keep(x, hash, 0)
 			}
 		default:
-			w.put(x, x.batch.Reserve(kind, key, w.sizes.At(hash)), hash)
+			if !w.replays {
+				size = w.sizes.At(hash)
+			}
+			w.put(x, x.batch.Reserve(kind, key, size), hash)
 		}
 	}
 }

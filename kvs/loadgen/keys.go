@@ -74,7 +74,7 @@ const (
 
 // keyTable returns the table of the workload's keys, or nil if it would not be used.
 func (c Config) keyTable(plan *workload.Plan) *keyTable {
-	if plan.Share(workload.Delete)+plan.Share(workload.Scan) > 0 {
+	if plan.Share(workload.Delete)+plan.Share(workload.Scan) > 0 || plan.Replays() {
 		return nil // addAny adds these
 	}
 	records, open := c.Workload.Records, plan.Share(workload.Insert) > 0

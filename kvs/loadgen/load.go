@@ -71,7 +71,8 @@ func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first,
 		for stop := min(last, id+size); id < stop; {
 			n := int(min(stop-id, drawn))
 			for i := range w.block.ops[:n] {
-				w.block.ops[i] = workload.Op{Kind: kind, Key: id + uint64(i)}
+				w.block.found[i] = w.plan.Loaded(id + uint64(i))
+				w.block.ops[i] = workload.Op{Kind: kind, Key: id + uint64(i), Limit: w.block.found[i].Size}
 			}
 			w.add(r, w.block.ops[:n])
 			id += uint64(n)

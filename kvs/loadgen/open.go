@@ -75,7 +75,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 		return err
 	}
 	defer timer.file.Close()
-	arrivals := workload.NewArrivals(c.Arrivals, rate, c.Workload.Seed, c.place(w.id))
+	arrivals := w.plan.Arrivals(c.Arrivals, rate, c.place(w.id))
 	defer func() { w.offer(arrivals, begin, s) }()
 	size := newBatchSize(c)
 	r := &w.rounds[0]
@@ -136,7 +136,7 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 		if n == 0 {
 			break
 		}
-		w.source.Fill(w.block.ops[:n])
+		w.fill(w.block.ops[:n])
 		before := 0
 		if spot {
 			spot, before = false, int(w.checker.Random(uint32(n+1)))
@@ -185,10 +185,11 @@ func (w *worker) offer(arrivals *workload.Arrivals, begin moment, s schedule) {
 	}
 }
 
-// Rate is the load that an open loop offers. At most one field is set. The zero Rate
-// means a closed loop.
+// Rate is the load that an open loop offers. At most one of OpsPerS and Share is set. The zero
+// Rate means a closed loop.
 type Rate struct {
 	OpsPerS float64 // of all clients together
+	Speed   float64 // how many times as fast as the trace OpsPerS is; 0 if it was not typed so
 	Share   float64 // of the throughput of the client's closed loop in the first half of the warm-up, above 0
 }
 
@@ -198,6 +199,14 @@ func (r Rate) Open() bool { return r != Rate{} }
 // Set reads a number of operations per second, with k or M for thousands and millions,
 // or a share in per cent: "200000", "200k", "1.5M", "70%".
 func (r *Rate) Set(text string) error {
+	if speed, of := strings.CutSuffix(text, "x"); of {
+		n, err := strconv.ParseFloat(speed, 64)
+		if err != nil || !(n > 0) || n > maxRate {
+			return errors.New("want a number of times the rate of a trace, such as 50x")
+		}
+		*r = Rate{Speed: n}
+		return nil
+	}
 	number, share := strings.CutSuffix(text, "%")
 	n, ok := cli.ParseCount(number)
 	if !ok || share && strings.ContainsAny(number, "kKmMgG") {
@@ -212,6 +221,8 @@ func (r *Rate) Set(text string) error {
 // String returns what Set reads; "" for a closed loop.
 func (r Rate) String() string {
 	switch {
+	case r.Speed > 0:
+		return strconv.FormatFloat(r.Speed, 'g', -1, 64) + "x"
 	case r.Share > 0:
 		return strconv.FormatFloat(100*r.Share, 'g', 12, 64) + "%"
 	case r.OpsPerS > 0:

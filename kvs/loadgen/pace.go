@@ -20,7 +20,7 @@ const saysMuch = time.Second
 // round has no fixed number of operations.
 func (g *Generator) RoundAfter(store, read time.Duration) time.Duration {
 	c := g.config
-	if c.AutoBatch || c.BatchBytes > 0 || c.Rate.Open() || store+read < saysMuch {
+	if c.AutoBatch || c.BatchBytes > 0 || c.Rate.Open() || c.Workload.Replay != "" || store+read < saysMuch {
 		return 0
 	}
 	scans := c.Workload.Share(workload.Scan)

@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
+	"kvlab/workload"
 )
 
 // round is one pass of a worker over all servers: a batch for each, the data to check
@@ -35,9 +36,10 @@ type exchange struct {
 	call    kvs.Call
 	batch   kvs.Batch
 	reply   kvs.Reply
-	hashes  []uint64        // the keys' hashes, in the batch's order
-	kinds   []kvs.Kind      // the operations' kinds, likewise
-	due     []time.Duration // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
+	found   []workload.Found // what reads of the keys find, likewise; only in a replay
+	hashes  []uint64         // the keys' hashes, in the batch's order
+	kinds   []kvs.Kind       // the operations' kinds, likewise
+	due     []time.Duration  // open loop: the operations' due times, likewise; empty in a closed loop, where all are due at begun
 	sent    moment
 	handed  moment          // stamped after sent; see stamped
 	came    moment          // when its reply came
@@ -103,7 +105,7 @@ func (r *round) empty() {
 		x := &r.exchanges[i]
 		x.batch.Reset()
 		x.hashes = x.hashes[:0]
-		x.kinds = x.kinds[:0]
+		x.kinds, x.found = x.kinds[:0], x.found[:0]
 		x.due = x.due[:0]
 		x.written = x.written[:0]
 		x.parts, x.spotAt = 0, -1
@@ -309,6 +311,9 @@ func (w *worker) check(x *exchange, null bool, t *replyCheck) error {
 			if err := w.checkSpot(x, result, t); err != nil {
 				return err
 			}
+			continue
+		}
+		if w.replays && w.unexpected(x, i, result, null, t) {
 			continue
 		}
 		if result.Read != returnsValue[kind] {

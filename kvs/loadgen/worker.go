@@ -35,8 +35,11 @@ type worker struct {
 	spots    []uint32          // the spots that it has not read yet
 	before   []lastWrite       // its last writes of the client's spots, when it began to read them; nil until then
 	spotted  []metrics.Spot    // what it read
-	repeats  bool              // -repeat, after the load: replies are not checked
-	inserted uint64            // number of its own inserts that are acknowledged
+	plan     *workload.Plan
+	owner    value.Owner // of its keys, in a replay
+	replays  bool        // the workload is a trace
+	repeats  bool        // -repeat, after the load: replies are not checked
+	inserted uint64      // number of its own inserts that are acknowledged
 	own      inserts
 	deletes  bool // the workload deletes
 	keepsAll bool // its operations never change the set of keys, and it has no scans
@@ -82,9 +85,12 @@ func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, sizes *si
 		servers:  make([]driver.Server, c.Servers()),
 		router:   router,
 		source:   plan.Source(c.place(id)),
+		plan:     plan,
+		owner:    value.Owner{Place: c.place(id), Records: c.Workload.Records},
+		replays:  plan.Replays(),
 		own:      newInserts(plan, c, id),
 		deletes:  plan.Share(workload.Delete) > 0,
-		keepsAll: plan.Share(workload.Insert)+plan.Share(workload.Delete)+plan.Share(workload.Scan) == 0,
+		keepsAll: !plan.Replays() && plan.Share(workload.Insert)+plan.Share(workload.Delete)+plan.Share(workload.Scan) == 0,
 		keys:     newKeys(c.keys()),
 		keyTable: table,
 		writer:   metrics.MakeWriteID(c.Index, id, 0),
