@@ -118,7 +118,7 @@ func checkAsked(run *judged) finding {
 		if asked > 0 && w.place.Workers != asked {
 			return failed(w.node.Name, "the client has %d workers, -workers is %d", w.place.Workers, asked)
 		}
-		if w.OpeningOps > uint64(len(ops)) || 2*w.OpeningOps <= min(w.Drawn, leastOpening) {
+		if w.OpeningOps > uint64(len(ops)) || w.Drawn > 0 && 2*w.OpeningOps <= min(w.Drawn, leastOpening) {
 			return failed(w.node.Name, "worker %d tells the digest of %d first operations of %d", w.place.Worker, w.OpeningOps, w.Drawn)
 		}
 		source := e.stream.Source(w.place)

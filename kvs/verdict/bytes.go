@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
@@ -17,6 +18,9 @@ import (
 // checkBytes: the operations carried values of their sizes, and the servers stored such
 // values.
 func checkBytes(run *judged) finding {
+	if run.replays() {
+		return inapplicable("-replay: a client checks the size of each value that it reads")
+	}
 	var law size.Law
 	if law.Set(run.Workload.ValueSize()) != nil || law.CheckValues() != nil {
 		return failed("", "the clients' flags do not say how large values are")
@@ -244,7 +248,7 @@ func checkLink(run *judged) finding {
 	if rate == 0 {
 		return inapplicable("the rate of the links is not known")
 	}
-	sent, received, name := linkBytes(run)
+	sent, received, name := bottleneck.LinkBytes(&run.Run)
 	if name == "" {
 		return inapplicable("-local or -symmetric: servers and clients share machines")
 	}
@@ -269,43 +273,4 @@ func checkLink(run *judged) finding {
 	default:
 		return passed("the operations counted in the window have %.1f MB of payload on the link of %s, which carries %.1f MB", counted/1e6, name, carries/1e6)
 	}
-}
-
-// linkBytes returns the payload of the window on the fullest link in each direction, and the
-// machine of that link; "" where servers and clients share machines. A server's is computed
-// from the mean operation of each client.
-func linkBytes(run *judged) (sent, received float64, name string) {
-	machines, of := make(map[string][2]float64), make(map[string]string) // by server
-	for _, node := range run.Servers() {
-		of[node.Name] = cmp.Or(node.Machine, node.Name)
-		machines[of[node.Name]] = [2]float64{}
-	}
-	servers := len(machines)
-	add := func(machine string, out, in float64) {
-		bytes := machines[machine]
-		machines[machine] = [2]float64{bytes[0] + out, bytes[1] + in}
-	}
-	clients := make(map[string]bool)
-	for _, node := range run.Clients() {
-		machine, s := cmp.Or(node.Machine, node.Name), node.Summary
-		if _, shared := machines[machine]; shared && !clients[machine] {
-			return 0, 0, ""
-		}
-		clients[machine] = true
-		b, ops := s.BytesInWindow, float64(max(1, s.InWindow.Ops()))
-		add(machine, float64(b.Sent), float64(b.Received))
-		for _, peer := range s.Peers {
-			share := float64(peer.Window.Ops()) / ops
-			add(of[peer.Peer], share*float64(b.Received), share*float64(b.Sent))
-		}
-	}
-	if servers == 0 {
-		return 0, 0, ""
-	}
-	for machine, bytes := range machines {
-		if name == "" || max(bytes[0], bytes[1]) > max(sent, received) {
-			sent, received, name = bytes[0], bytes[1], machine
-		}
-	}
-	return sent, received, name
 }

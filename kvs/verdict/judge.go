@@ -22,6 +22,11 @@ type judged struct {
 	storeless  bool  // it has no servers, or only such as answer without a store
 }
 
+// replays reports whether the run's operations are a trace's.
+func (run *judged) replays() bool {
+	return run.expected != nil && run.expected.stream != nil && run.expected.stream.Replays()
+}
+
 // Judge sums the summaries of a run that ended, lists its checks and returns whether its
 // result is valid.
 func Judge(run *metrics.Run) metrics.Verdict {

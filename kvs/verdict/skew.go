@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"kvlab/kvs/verdict/replayed"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 )
@@ -87,9 +88,20 @@ func kindShares(run *judged) (shares []metrics.KindShare, ops float64) {
 	return shares, float64(done.Ops())
 }
 
+// checkReplayed: the operations are the trace's, which lasted as long as the window.
+func checkReplayed(run *judged) finding {
+	if !run.replays() {
+		return inapplicable("no -replay")
+	}
+	return finding(replayed.Judge(run.Run, run.expected.stream))
+}
+
 // checkMix: of the operations that the servers applied after the load, each kind
 // has its share.
 func checkMix(run *judged) finding {
+	if run.replays() {
+		return inapplicable("-replay: the trace has counts, and no shares")
+	}
 	kinds, n := kindShares(run)
 	for _, k := range kinds {
 		if n*math.Abs(k.Observed-k.Theory) > furthestOff(n, k.Theory) {

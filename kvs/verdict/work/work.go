@@ -28,6 +28,9 @@ func Of(flags map[string]string) (config workload.Config, router string, keys ro
 			}
 		}
 	}
+	if _, err := config.Resolve(); err != nil {
+		return config, router, keys, err
+	}
 	return config, router, route.NewKeys(config, prefix, keySize), nil
 }
 
@@ -53,7 +56,7 @@ func CheckRestart(flags metrics.Settings) error {
 	if err != nil {
 		return err
 	}
-	if plan.Share(workload.Insert)+plan.Share(workload.Delete)+plan.Share(workload.Scan) > 0 {
+	if plan.Replays() || plan.Share(workload.Insert)+plan.Share(workload.Delete)+plan.Share(workload.Scan) > 0 {
 		return fmt.Errorf("--restart-at: -workload %s inserts, deletes or scans: want only gets, puts and read-modify-writes, as YCSB-A, YCSB-B, YCSB-C and YCSB-F have", config.Workload)
 	}
 	return nil
