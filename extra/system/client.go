@@ -42,9 +42,9 @@ func Parse(args []string) (*node.Flags, node.Work, error) {
 	flags.IntVar(&c.index, "client", 0, "which client this is, from `0`")
 	flags.IntVar(&c.clients, "clients", c.clients, "how many clients there are")
 	flags.StringVar(&c.hosts, "hosts", "localhost:8080", "every server's `host:port`, separated by commas")
+	flags.Var(&c.system, "system", target.SystemUsage) // the launcher gives -program
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.system, metrics.ProgramFlag, target.ClientUsage)
-	flags.Var(&c.system, "system", target.SystemUsage)
 	flags.Class(metrics.ShapeFlag)
 	flags.UintVar(&c.secs, "secs", c.secs, "`seconds` that the program runs, by its {secs}")
 	if err := c.system.Set(target.Named(args, metrics.ProgramFlag, "system")); err != nil {

@@ -266,8 +266,13 @@ func labServer(t *testing.T, dir string) {
 	if file, err := os.ReadFile("docs/store.toml"); err != nil || !bytes.Equal(file, shown(t, "docs/targets.md")) {
 		t.Errorf("docs/targets.md does not show docs/store.toml: %v", err)
 	}
+	if file, err := os.ReadFile("docs/client.toml"); err != nil || !bytes.Equal(file, shown(t, "docs/course.md")) {
+		t.Errorf("docs/course.md does not show docs/client.toml: %v", err)
+	}
 	team := filepath.Join(filepath.Dir(dir), "team-7")
 	for _, err := range []error{
+		os.MkdirAll(filepath.Join(team, "kvs", "client"), 0o755),
+		os.WriteFile(filepath.Join(team, "kvs", "client", "main.go"), []byte(labtest.ClientSource), 0o644),
 		os.MkdirAll(filepath.Join(team, "kvs", "server"), 0o755),
 		os.WriteFile(filepath.Join(team, "go.mod"), []byte("module team\n"), 0o644),
 		os.WriteFile(filepath.Join(team, "kvs", "server", "main.go"), []byte(labtest.Source), 0o644),

@@ -33,6 +33,8 @@ var elsewhere = []struct{ words, by string }{
 	{"bin/kvsserver -resp", "TestTools of extra/door"},
 	{"bin/kvsserver -lab", "TestProgram of extra/labserver"},
 	{"redis-", "TestTools of extra/door"},
+	{"--client ", "TestScripts of cmd/kvscluster"},
+	{"--system ", "TestScripts of cmd/kvscluster"},
 	{"--contain memory", "TestScripts of cmd/kvscluster"},
 	{"--target redis", "TestScripts of cmd/kvscluster"},
 	{"--target memcached", "TestScripts of cmd/kvscluster"},

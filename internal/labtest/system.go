@@ -85,12 +85,26 @@ func lines(port, takes string) error {
 
 // clients are the ways to claim.
 var clients = map[string]func(hosts []string, secs string) error{
+	"course": func(hosts []string, secs string) error { return course(hosts, secs, "") },
+	"early":  func(hosts []string, secs string) error { return course(hosts, secs, CountsEarly) },
 	"right":  func(hosts []string, secs string) error { return waits(hosts, secs, 1) },
 	"triple": func(hosts []string, secs string) error { return waits(hosts, secs, 3) },
 	"never":  neverWaits,
 	"hangs":  func([]string, string) error { select {} },
 	"silent": func(hosts []string, secs string) error { return waits(hosts, secs, 0) },
 	"fails":  func([]string, string) error { return errors.New("no such host") },
+}
+
+// course does the course's work in batches, right or with a fault.
+func course(hosts []string, secs string, fault Misdeed) error {
+	n, err := strconv.ParseFloat(secs, 64)
+	if err != nil {
+		return err
+	}
+	c := Client{Form: "clawcodes", Hosts: hosts, Secs: n, Workers: 4, Batch: 64, Seed: 1, Reads: 0.95, Records: 1_000_000, Fault: fault}
+	claim, err := c.Run()
+	fmt.Printf("throughput %.4fk ops/s\n", claim.OpsPerS/1000)
+	return err
 }
 
 // dial connects to all servers, and returns when the client is to end.

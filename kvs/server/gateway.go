@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 
 	"kvlab/kvs"
@@ -13,6 +14,7 @@ import (
 	"kvlab/kvs/service"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/metrics/usage"
 )
 
 // Gateway describes how a server serves its store in another protocol: on an address of its own
@@ -84,6 +86,11 @@ func (s *server) openGateway(g Gateway, value string, row engine.Row, own *liste
 		}
 		if s.thirdParty = s.node.Controlled(); s.thirdParty {
 			l.first = nil
+		}
+	}
+	if at, err := netip.ParseAddrPort(address.String()); err == nil && l == own { // its clients may come as late as in the window
+		if holders, err := usage.Holders(at.Addr().Unmap()); err == nil && len(holders) == 1 {
+			s.reporter.SetInterface(holders[0])
 		}
 	}
 	s.node.Logf("Starting %s gateway on %s", g.Protocol, address)

@@ -193,8 +193,10 @@ func Fill(r *metrics.Run, reported []*Reported, soak bool) {
 		if node.Role == metrics.Server && len(n.rates) > 0 {
 			node.MedianOpsPerS = new(stats.Median(n.rates))
 		}
-		if s := n.Summary; s != nil && s.Claim != nil && s.Claim.Lines > 0 && node.Role == metrics.Server {
-			node.MedianOpsPerS = new(s.Claim.Median)
+		if s := n.Summary; s != nil && s.Claim != nil {
+			if node.MedianOpsPerS = nil; s.Claim.Lines > 0 && node.Role == metrics.Server {
+				node.MedianOpsPerS = new(s.Claim.Median)
+			}
 		}
 		if node.Role == metrics.Client {
 			clients = append(clients, n)

@@ -58,7 +58,7 @@ const total metrics.Role = "total"
 // clients has their total too.
 func seriesOf(r *folder.Run, of folder.Quantity) []folder.Series {
 	all := r.Series(of)
-	if of == folder.OpsPerS && len(all) > 1 {
+	if of == folder.OpsPerS && len(all) > 1 && !r.HostsClient() {
 		all = append(all, folder.Series{Node: "all clients", Role: total, Points: r.TotalThroughput()})
 	}
 	start, end := shownSpan(r)

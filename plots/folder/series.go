@@ -20,7 +20,7 @@ type Series struct {
 	Points plotter.XYs
 }
 
-// Series returns a quantity over time: operations of each client, and what each node
+// Series returns a quantity over time: operations of each client, or server, and what each node
 // used. A sample without the quantity has no point, nor has the part-second at the end of
 // a phase: its rate says little.
 func (r *Run) Series(q Quantity) []Series {
@@ -28,7 +28,7 @@ func (r *Run) Series(q Quantity) []Series {
 	for _, log := range r.Logs {
 		samples := log.Usages
 		if q == OpsPerS {
-			if log.Role != metrics.Client {
+			if log.Role != r.counting() {
 				continue
 			}
 			samples = log.Intervals
@@ -42,6 +42,18 @@ func (r *Run) Series(q Quantity) []Series {
 		all = append(all, one)
 	}
 	return all
+}
+
+// counting returns the role whose seconds say how many operations were done: a team's own client
+// tells none, and of a team's system nobody does.
+func (r *Run) counting() metrics.Role {
+	switch {
+	case r.IsClaimed():
+		return ""
+	case r.HostsClient():
+		return metrics.Server
+	}
+	return metrics.Client
 }
 
 // isRest reports whether the sample is the rest of less than half a second that the end

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/verdict"
+	"kvlab/kvs/verdict/claimed"
 	"kvlab/metrics"
 	"kvlab/metrics/curve"
 	"kvlab/metrics/format"
@@ -73,6 +74,9 @@ func (a *Answer) describe(plan metrics.Sweep, points []metrics.Point, best metri
 	}
 	a.Latency, a.Limit = latencyOfPoint(best, at), limitOfPoint(best, at)
 	a.Checked = fmt.Sprintf("%s, each with %s, and right values", format.Plural(made, "trial"), countsOfTrials(points))
+	if run := best.Valid[0].Run; run != nil && run.HostsClient() {
+		a.Checked = fmt.Sprintf("%s, each %s", format.Plural(made, "trial"), claimed.Word(*run))
+	}
 	a.Next = "add --ab to compare two versions by pairs of trials"
 	switch {
 	case len(lines) > 0 && plan.SLO == "":

@@ -4,6 +4,7 @@ package claimed
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kvlab/kvs/verdict/witness"
@@ -64,6 +65,14 @@ func Judge(run *metrics.Run) metrics.Verdict {
 	return metrics.Verdict{Claimed: true}
 }
 
+// Word says in a few words what was checked of a run whose clients are a team's own.
+func Word(run metrics.Run) string {
+	if run.IsClaimed() {
+		return "as its clients claim, and nothing refutes it"
+	}
+	return "with what the client sent, as the servers saw it"
+}
+
 // Words says what a claim is worth: its lines, and what was held against it.
 func Words(run metrics.Run) (basis, checked string) {
 	if !run.IsClaimed() {
@@ -75,13 +84,17 @@ func Words(run metrics.Run) (basis, checked string) {
 			lines = append(lines, fmt.Sprintf("%q", format.Label(node.Summary.Claim.Line, 60)))
 		}
 	}
+	not := []string{Irrefutable}
 	for _, c := range run.Checks {
-		if c.Outcome == metrics.CheckPassed {
+		switch {
+		case c.Outcome == metrics.CheckPassed:
 			held = append(held, c.Evidence)
+		case c.Outcome == metrics.CheckInapplicable && !slices.Contains(not, c.Evidence):
+			not = append(not, c.Evidence)
 		}
 	}
 	return "as its clients claim, and nobody has verified: " + strings.Join(lines, ", "),
-		"nothing refutes it: " + strings.Join(held, "; ") + "; not seen: " + Irrefutable
+		"nothing refutes it: " + strings.Join(held, "; ") + "; not seen: " + strings.Join(not, "; ")
 }
 
 // Advice says what to do about a check of this package that failed or doubts; "" for another's.
@@ -250,4 +263,4 @@ func checkTime(s *system) metrics.CheckResult {
 }
 
 // Irrefutable says what no check can see, for the answer.
-const Irrefutable = "not what a read returned, which keys were asked, whether every operation was executed once, nor a rate below what the servers' lines allow"
+const Irrefutable = "what a read returned, which keys were asked, whether every operation was executed once, and a rate below what the servers' lines allow"
