@@ -211,6 +211,7 @@ var goes = map[string][]string{
 	"contain": {"cmd/kvscluster/contain_test.go", "cmd/kvscluster/evening_test.go", "cmd/kvscluster/testdata/script/contain.txtar"}, // an evening's stores are contained
 	"grade":   {"cmd/kvscluster/evening_test.go"},
 	"study":   {"cmd/kvscluster/testdata/script/study.txtar"},
+	"trace":   {"cmd/kvsplot/testdata/script/trace.txtar"},
 }
 
 // TestExtrasCanGo deletes each extra, and the lines of the mains that name it, in a copy of

@@ -28,6 +28,7 @@ func run(c *command.Call) error {
 	name := c.Flags.String("format", "", "import: the `format` of the input: "+strings.Join(formatNames(), ", "))
 	out := c.Flags.String("o", "", "import: the compiled `file`, such as t.kvt")
 	size := c.Flags.Int("value-size", 128, "import: `bytes` of a value whose size the input does not tell (monitor's reads, txt)")
+	putOnly := c.Flags.Bool("put-only", false, "import: compile cas, incr and decr as writes, for a store without read-modify-writes, such as memcached")
 	words, err := c.Words()
 	if err != nil {
 		return err
@@ -46,8 +47,7 @@ func run(c *command.Call) error {
 	case *size < trace.LeastValue || *size > trace.MostValue:
 		return command.Wrong("-value-size %d: want %d to %d bytes", *size, trace.LeastValue, trace.MostValue)
 	}
-	f, ok := formats[*name]
-	if !ok {
+	if _, ok := formats[*name]; !ok {
 		return command.Wrong("-format %q: want %s", *name, strings.Join(formatNames(), ", "))
 	}
 	if err := trace.CheckReplaceable(*out); err != nil {
@@ -60,7 +60,7 @@ func run(c *command.Call) error {
 		return command.Wrong("%w", err)
 	}
 	defer input.Close()
-	head, cut, err := compile(input, words[0], f, *name, *out, *size)
+	head, cut, err := compile(input, words[0], *name, *out, reader{size: *size, putOnly: *putOnly})
 	if err != nil {
 		return err
 	}

@@ -230,7 +230,7 @@ func rows(ops []made, end string, row func(made) string) string {
 // imported compiles an input.
 func imported(t testing.TB, text, format string) (*trace.Trace, string, error) {
 	out := filepath.Join(t.TempDir(), "t.kvt")
-	_, cut, err := compile(strings.NewReader(text), "input", formats[format], format, out, 77)
+	_, cut, err := compile(strings.NewReader(text), "input", format, out, reader{size: 77})
 	if err != nil {
 		if _, missing := os.Stat(out); missing == nil {
 			t.Errorf("%v, and %s is written", err, out)

@@ -21,8 +21,8 @@ import (
 type reader struct {
 	b        *trace.Builder
 	size     int // bytes of a value whose size the input does not tell
+	putOnly  bool
 	columns  []string
-	begun    bool
 	first    uint64 // the time of the first record, in ticks
 	firstSet bool
 	tick     uint32
@@ -50,19 +50,20 @@ const longestLine = 8 << 20
 
 // compile compiles an input into a file. cut says what was left out at the input's end, if
 // that is cut off. Errors name the input and the number of the line or record.
-func compile(input io.Reader, name string, f layout, formatName, out string, size int) (head trace.Header, cut string, err error) {
+func compile(input io.Reader, name, format, out string, r reader) (head trace.Header, cut string, err error) {
+	f := formats[format]
 	digest := sha256.New()
 	raw := io.TeeReader(input, digest)
 	text, err := decompress(raw)
 	if err != nil {
 		return head, "", fmt.Errorf("%s: %w", name, err)
 	}
-	b, err := trace.Create(out, formatName, f.tickNs)
+	b, err := trace.Create(out, format, f.tickNs)
 	if err != nil {
 		return head, "", fmt.Errorf("-o %w", err)
 	}
 	defer b.Abort()
-	r := &reader{b: b, size: size}
+	r.b, b.PutOnly = b, r.putOnly
 	unit := "line"
 	if f.record > 0 {
 		unit = "record"
@@ -80,7 +81,7 @@ func compile(input io.Reader, name string, f layout, formatName, out string, siz
 			continue
 		}
 		if err == nil {
-			err = f.add(r, record)
+			err = f.add(&r, record)
 		}
 		if err != nil && !whole && record != nil {
 			cut = fmt.Sprintf("%s: %s %d is cut off, and left out", name, unit, number)

@@ -59,6 +59,8 @@ const absent = -1
 // Builder compiles a trace. It holds 80 bytes for each key, and the operations in a temporary
 // file beside the result.
 type Builder struct {
+	PutOnly bool // compiles read-modify-writes as writes
+
 	head  Header
 	path  string
 	file  *os.File
@@ -200,7 +202,7 @@ func (b *Builder) put(in Input, id uint32) error {
 	e := &b.keys[id]
 	kind := Update
 	switch {
-	case (in.Command == Swap || in.Command == Count) && e.size != absent:
+	case (in.Command == Swap || in.Command == Count) && e.size != absent && !b.PutOnly:
 		kind = ReadModifyWrite
 	case e.loaded == 0 && !e.wrote:
 		kind = Insert
