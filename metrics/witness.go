@@ -43,8 +43,8 @@ type Witness struct {
 	Strange  uint64   `json:"strange"`            // operations on keys that are no decimal numbers
 	Stranger string   `json:"stranger,omitempty"` // the first such key
 	Distinct uint64   `json:"distinct"`           // keys below 2^20 that had an operation
-	ColdGets uint64   `json:"cold_gets"`          // gets of keys of ColdKey or more, in one call of 17 and the next of its connection
-	ColdBoth uint64   `json:"cold_both"`          // of them, gets of keys that one of these two calls also puts
+	ColdGets uint64   `json:"cold_gets"`          // keys of ColdKey or more that one call of 17 gets
+	ColdBoth uint64   `json:"cold_both"`          // of them, those that this call or the connection's next one also puts
 }
 
 // RepeatOps is how many operations a call has at least that can be a repeat: two draws from the

@@ -67,7 +67,7 @@ func (r *running) witness() *metrics.Witness {
 // trial runs a client against servers of its form, and judges it.
 func trial(t *testing.T, servers int, c labtest.Client) (found []metrics.CheckResult, claim string) {
 	t.Helper()
-	c.Secs, c.Records, c.Workers, c.Batch = cmp.Or(c.Secs, 0.2), 100_000, cmp.Or(c.Workers, 4), cmp.Or(c.Batch, 64)
+	c.Secs, c.Records, c.Workers, c.Batch = cmp.Or(c.Secs, 0.15), 100_000, cmp.Or(c.Workers, 4), cmp.Or(c.Batch, 64)
 	if c.Reads == 0 {
 		c.Reads = 0.95
 	}
@@ -144,7 +144,7 @@ func TestHonestClients(t *testing.T) {
 		{"awaits all replies", 2, false, labtest.Client{Form: "citywatch", Async: true, Tail: true}},
 		{"GETs and PUTs apart", 2, false, labtest.Client{Form: "haoren", Tail: true}},
 		{"a long way to get ready", 1, true, labtest.Client{Form: "venkateshdb", Ready: 150 * time.Millisecond}},
-		{"half PUTs, without a warm-up", 2, false, labtest.Client{Form: "dashree", Reads: 0.5, Skip: 80 * time.Millisecond}},
+		{"half PUTs, without a warm-up", 2, false, labtest.Client{Form: "dashree", Reads: 0.5, Skip: 60 * time.Millisecond}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.busy {
@@ -162,7 +162,7 @@ func TestHonestClients(t *testing.T) {
 }
 
 // Every fault is named by its own check. The short form has five tries, each twice as long: in a
-// fifth of a second, a machine that does other work may do too little of the client's, or all of it
+// seventh of a second, a machine that does other work may do too little of the client's, or all of it
 // in a moment.
 func TestFaultyClients(t *testing.T) {
 	for _, c := range []struct {
@@ -194,7 +194,7 @@ func TestFaultyClients(t *testing.T) {
 				client := c.client
 				for range seeds(5, 1) {
 					found, claim := trial(t, c.servers, client)
-					client.Secs = 2 * cmp.Or(client.Secs, 0.2)
+					client.Secs = 2 * cmp.Or(client.Secs, 0.15)
 					texts, ids := accused(found)
 					if all = append(all, claim+"\n"+strings.Join(texts, "\n")); slices.Contains(ids, c.want) {
 						all = nil
