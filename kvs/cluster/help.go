@@ -18,7 +18,7 @@ var usageText string
 //go:embed examples.txt
 var examples string
 
-const statusLine = "\nexit status: 0 VALID, 1 INVALID or failed, 2 bad usage, 130 interrupted\n"
+const statusLine = "\nexit status: 0 VALID or CLAIMED, 1 INVALID or failed, 2 bad usage, 130 Ctrl-C\n"
 
 // topics are the parts of the help, each with the launcher's flags that belong to it. The
 // flags of servers, also those that clients share, are in targets; those of clients alone
