@@ -63,15 +63,23 @@ func runOf(plan *workload.Plan, drawn uint64, rate float64, closesS int64) metri
 // beyond the trace's end does not.
 func TestJudge(t *testing.T) {
 	once, loop := planOf(t, false), planOf(t, true)
+	unequal := runOf(loop, 5000, 0, 0)
+	fewer := &unequal.Nodes[1].Summary.Workers[0]
+	before := loop.Kinds(workload.Place{Nodes: 2, Workers: 2}, fewer.Drawn)
+	fewer.Drawn /= 3
+	after := loop.Kinds(workload.Place{Nodes: 2, Workers: 2}, fewer.Drawn)
+	unequal.Nodes[1].Summary.Peers[0].Counts.Gets -= before[workload.Read] - after[workload.Read]
+	unequal.Nodes[1].Summary.Peers[0].Counts.Puts -= before[workload.Update] - after[workload.Update]
 	for _, test := range []struct {
 		name string
 		plan *workload.Plan
 		run  metrics.Run
 		lie  func(*metrics.Counts)
-		want string // "" for a run that passes
+		want string // "" for a run that passes; caveat for one that is doubted
 	}{
 		{"a closed loop", once, runOf(once, 100, 0, 0), nil, ""},
 		{"a trace that begins again", loop, runOf(loop, 5000, 0, 0), nil, ""},
+		{"workers that keep no step", loop, unequal, nil, "caveat"},
 		{"an open loop that lasts", once, runOf(once, 100, 100, 9), nil, ""},
 		{"an open loop of a trace that begins again", loop, runOf(loop, 5000, 100, 90), nil, ""},
 		{"a read as a write", once, runOf(once, 100, 0, 0), func(c *metrics.Counts) { c.Gets--; c.Puts++ }, "s were verified, the trace has "},
@@ -84,6 +92,12 @@ func TestJudge(t *testing.T) {
 			test.lie(&test.run.Nodes[2].Summary.Peers[0].Counts)
 		}
 		f := Judge(test.run, test.plan)
+		if test.want == "caveat" {
+			if f.Outcome != metrics.CheckDoubted {
+				t.Errorf("%s: %+v, want a caveat", test.name, f)
+			}
+			continue
+		}
 		if failed := f.Outcome == metrics.CheckFailed; failed != (test.want != "") || !strings.Contains(f.Evidence, test.want) {
 			t.Errorf("%s: %+v, want %q", test.name, f, test.want)
 		}
