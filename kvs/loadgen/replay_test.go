@@ -128,7 +128,7 @@ func replayed(t *testing.T, path string, clients int, change func(*Config), faul
 			}
 			g.drawn = false
 			begin := time.Now()
-			if err := g.drive(context.Background(), begin, fixed(begin, begin.Add(patience))); err != nil {
+			if err := g.drive(context.Background(), begin, fixed(begin, begin.Add(time.Hour))); err != nil {
 				t.Error(err)
 			}
 		})
