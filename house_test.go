@@ -210,7 +210,9 @@ func TestNoDebugPages(t *testing.T) {
 var goes = map[string][]string{
 	"contain": {"cmd/kvscluster/contain_test.go", "cmd/kvscluster/evening_test.go", "cmd/kvscluster/testdata/script/contain.txtar"}, // an evening's stores are contained
 	"grade":   {"cmd/kvscluster/evening_test.go"},
+	"profile": {"cmd/kvscluster/testdata/script/profile.txtar"},
 	"study":   {"cmd/kvscluster/testdata/script/study.txtar"},
+	"system":  {"cmd/kvscluster/testdata/script/system.txtar"},
 	"trace":   {"cmd/kvsplot/testdata/script/trace.txtar"},
 }
 

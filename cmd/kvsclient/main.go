@@ -29,5 +29,6 @@ func main() {
 	route.Link(
 		routers.Rows,
 	)
-	os.Exit(client.Program(system.Parse, redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	client.LinkHost(system.Parse)
+	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd")).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -21,7 +21,10 @@ import (
 )
 
 func main() {
-	stores := []driver.Row{redis.Row, redis.ClusterRow, memcached.Row, lab.Row, system.Driver, driver.Rival("etcd")}
+	stores := []driver.Row{
+		redis.Row, redis.ClusterRow, memcached.Row, lab.Row, driver.Rival("etcd"),
+		system.Driver,
+	}
 	engine.Link(
 		engines.Rows,
 		[]engine.Row{

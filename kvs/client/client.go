@@ -20,9 +20,14 @@ import (
 // Host parses the command line of a node that starts a team's own client in place of a client.
 type Host func(args []string) (*node.Flags, node.Work, error)
 
-// Program returns kvsclient, which drives kvlab's servers and the stores of some drivers, and
-// starts a team's own client by its host; nil for none.
-func Program(host Host, foreign ...driver.Row) node.Program {
+// host is nil in a program without one.
+var host Host
+
+// LinkHost gives the program a Host. It is called before Program.
+func LinkHost(h Host) { host = h }
+
+// Program returns kvsclient, which drives kvlab's servers and the stores of some drivers.
+func Program(foreign ...driver.Row) node.Program {
 	return node.Program{
 		Name: "kvsclient", Role: metrics.Client, Protocols: wire.Versions,
 		Parse: func(args []string) (*node.Flags, node.Work, error) {

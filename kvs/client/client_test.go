@@ -56,7 +56,7 @@ func lead(t *testing.T, args ...string) *led {
 		}
 	}()
 	go func() {
-		status := Program(nil).Main([]string{"-control"}, stdin, stdout, &c.stderr)
+		status := Program().Main([]string{"-control"}, stdin, stdout, &c.stderr)
 		stdin.Close()
 		stdout.Close()
 		c.exited <- status
@@ -213,7 +213,7 @@ func TestClientOutOfStep(t *testing.T) {
 func TestClientByHand(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := strings.Fields("-transport inproc -engine mutex -records 500 -workers 2 -batch 50 -warmup 0 -secs 0.5")
-	if status := Program(nil).Main(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
+	if status := Program().Main(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d, stderr %q", status, &stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")

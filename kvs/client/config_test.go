@@ -288,7 +288,7 @@ func TestForeignDefaults(t *testing.T) {
 
 // A plain program says what only extra/rivals' has, and does not run.
 func TestRival(t *testing.T) {
-	program := Program(nil, driver.Rival("etcd"))
+	program := Program(driver.Rival("etcd"))
 	var stdout, stderr strings.Builder
 	if status := program.Main([]string{"-settings", "-target", "etcd"}, strings.NewReader(""), &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d, %s", status, &stderr)

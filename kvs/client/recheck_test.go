@@ -52,7 +52,7 @@ func TestVerifyHistory(t *testing.T) {
 	}
 	for _, test := range tests {
 		var stdout, stderr bytes.Buffer
-		status := Program(nil).Main([]string{"-verify-history", test.path}, strings.NewReader(""), &stdout, &stderr)
+		status := Program().Main([]string{"-verify-history", test.path}, strings.NewReader(""), &stdout, &stderr)
 		if out := stdout.String() + stderr.String(); status != test.status || !strings.Contains(out, test.want) {
 			t.Errorf("%s: status %d, %q; want %d, %q", test.path, status, out, test.status, test.want)
 		}
@@ -66,7 +66,7 @@ func TestVerifyHistory(t *testing.T) {
 func TestCheckByHand(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := strings.Fields("-transport inproc -engine slab -records 50 -workers 4 -batch 50 -warmup 0 -secs 0.1 -linearizable")
-	if status := Program(nil).Main(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
+	if status := Program().Main(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
 		t.Fatalf("status %d, stderr %q", status, &stderr)
 	}
 	if out := stdout.String(); !strings.Contains(out, "\nchecked ") || !strings.Contains(out, ": 0 histories not linearizable, 0 unknown, 0 operations against their batch's order") {

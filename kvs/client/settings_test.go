@@ -11,14 +11,15 @@ import (
 	"kvlab/metrics"
 )
 
-// derived are the methods of metrics.Settings that read another method, or a flag of a third program.
-var derived = []string{"AutoBatch", "Caches", "MeasuresPeak", "Open", "Own", "Program", "Rival", "SavesBytes"}
+// derived are the methods of metrics.Settings that read another method, several flags, or a flag of a
+// third program.
+var derived = []string{"AutoBatch", "Caches", "MeasuresPeak", "Open", "Own", "Profiled", "Program", "Rival", "SavesBytes"}
 
 // Each method of metrics.Settings reads the flag of a program that it is named after, and no
 // other.
 func TestSettings(t *testing.T) {
 	names := map[string]string{} // of the flags, by the method's name in lower case
-	for _, program := range []node.Program{Program(nil), server.Program(nil)} {
+	for _, program := range []node.Program{Program(), server.Program(nil)} {
 		var stdout, stderr strings.Builder
 		var flags []metrics.Flag
 		if status := program.Main([]string{"-flags"}, strings.NewReader(""), &stdout, &stderr); status != 0 || json.Unmarshal([]byte(stdout.String()), &flags) != nil {

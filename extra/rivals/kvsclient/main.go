@@ -27,5 +27,5 @@ func main() {
 	route.Link(
 		routers.Rows,
 	)
-	os.Exit(client.Program(nil, redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(client.Program(redis.Row, redis.ClusterRow, memcached.Row, lab.Row, etcd.Row).Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
