@@ -257,7 +257,7 @@ var programs = []mutant{
 	},
 	{
 		name:   "half the workers stop early",
-		edits:  []edit{{closedLoop, "		if !drawn && s.over(r.begun) {\n", "		if !drawn && s.over(r.begun) || planted(\"half the workers stop early\") && w.id%2 == 0 && s.over(r.begun + c.Window/2) {\n"}},
+		edits:  []edit{{closedLoop, "		if !drawn && (s.over(r.begun) || w.source.Left() == 0) {\n", "		if !drawn && (s.over(r.begun) || w.source.Left() == 0) || planted(\"half the workers stop early\") && w.id%2 == 0 && s.over(r.begun + c.Window/2) {\n"}},
 		reason: "Little's law",
 	},
 	{
@@ -294,7 +294,7 @@ func plantedCold(ops []workload.Op) {
 		name: "later all workers send worker 0's operations",
 		edits: []edit{{worker, "	source   *workload.Source\n", "	source   *workload.Source\n	other    *workload.Source\n	sent     []workload.Op\n"},
 			{worker, "		source:   plan.Source(c.place(id)),\n", "		source:   plan.Source(c.place(id)),\n		other:    plan.Source(c.place(0)),\n"},
-			{closedLoop, "		w.source.Fill(w.block.ops[:n])\n", `		w.source.Fill(w.block.ops[:n])
+			{closedLoop, "		w.fill(w.block.ops[:n])\n", `		w.fill(w.block.ops[:n])
 		switch later := w.source.Drawn() > 8192; {
 		case later && planted("later all workers send worker 0's operations"):
 			w.other.Fill(w.block.ops[:n])
@@ -352,7 +352,7 @@ func plantedCold(ops []workload.Op) {
 	},
 	{
 		name:   "an open loop offers 5 % less",
-		edits:  []edit{{openLoop, "	arrivals := workload.NewArrivals(c.Arrivals, rate,", "	if planted(\"an open loop offers 5 % less\") {\n		rate *= 0.95\n	}\n	arrivals := workload.NewArrivals(c.Arrivals, rate,"}},
+		edits:  []edit{{openLoop, "	arrivals := w.plan.Arrivals(c.Arrivals, rate,", "	if planted(\"an open loop offers 5 % less\") {\n		rate *= 0.95\n	}\n	arrivals := w.plan.Arrivals(c.Arrivals, rate,"}},
 		client: open, reason: "due|offered",
 	},
 
