@@ -24,7 +24,7 @@ func (r *reader) monitor(line []byte) error {
 	head, rest, ok := bytes.Cut(line, []byte(" ["))
 	_, rest, closed := bytes.Cut(rest, []byte("] "))
 	if !ok || !closed {
-		return errors.New(`no line of MONITOR: want SECONDS.MICROSECONDS [DB CLIENT] "command" "key" ...`)
+		return errors.New(`no line of MONITOR: want SECONDS.MICROSECONDS [DB CLIENT] "command" "key" and its arguments`)
 	}
 	time := bytes.TrimPrefix(head[bytes.LastIndexByte(head, ' ')+1:], []byte("+"))
 	seconds, micros, ok := bytes.Cut(time, []byte("."))

@@ -125,7 +125,7 @@ func (r *reader) row(line []byte) error {
 	c, ok := commands[string(command)]
 	switch {
 	case !ok:
-		return fmt.Errorf("operation %q: want get, set, delete, ...", command)
+		return fmt.Errorf("operation %q: want a command of memcached, such as get, set or delete", command)
 	case len(line) == 0 || in.Length == 0:
 		return errors.New("an empty key")
 	case in.Times == 0:
