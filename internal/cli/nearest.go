@@ -57,15 +57,19 @@ func UnknownFlag(err error, flags *flag.FlagSet, dashes string, theirs map[strin
 		return nil
 	}
 	name = strings.TrimPrefix(name, "-")
+	typed := dashes + name
+	if len(name) == 1 {
+		typed = "-" + name
+	}
 	if right, ok := theirs[name]; ok {
 		if flag, single := strings.CutPrefix(right, "-"); single && flag[0] != '-' {
 			right = dashes + flag
 		}
-		return fmt.Errorf("%s%s: unknown flag; use %s", dashes, name, right)
+		return fmt.Errorf("%s: unknown flag; use %s", typed, right)
 	}
 	var choices []string
 	flags.VisitAll(func(f *flag.Flag) { choices = append(choices, f.Name) })
-	return fmt.Errorf("%s%s: unknown flag%s", dashes, name, DidYouMean(name, dashes, choices))
+	return fmt.Errorf("%s: unknown flag%s", typed, DidYouMean(name, dashes, choices))
 }
 
 // WrongValue says what a flag's value must be where err, of flags.Parse, says only

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,7 +94,7 @@ func (t *argsText) parse(fs *flag.FlagSet, args []string) error {
 				return flag.ErrHelp
 			}
 			if err != nil {
-				err = cmp.Or(cli.UnknownFlag(err, fs, "--", node.Theirs), err)
+				err = cmp.Or(cli.UnknownFlag(err, fs, "--", theirs), err)
 				if strings.HasPrefix(err.Error(), "flag needs an argument") { // only the last word may
 					err = fmt.Errorf("%s needs a value", args[len(args)-1])
 				}
@@ -128,6 +129,14 @@ func isText(fs *flag.FlagSet, word string, seen int) bool {
 	program, ok := f.Value.(*programFlag)
 	return ok && (joined || program.Bool) // whole as it stands, so it is the labs' form
 }
+
+// theirs are others' names of flags, and those of numbers of processes, which are words here.
+var theirs = func() map[string]string {
+	all := maps.Clone(node.Theirs)
+	all["servers"] = "a word: run-cluster.sh SERVERS CLIENTS"
+	all["clients"] = all["servers"] + "; connections are --workers"
+	return all
+}()
 
 // wordNames are the meanings of the positional words.
 var wordNames = []string{"servers", "clients", "server-args", "client-args"}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"kvlab/workload"
 	"kvlab/workload/size"
@@ -26,6 +27,10 @@ func (p *Properties) Args(typed func(flag string) bool) (args, notes []string, e
 			args, err = append(args, more...), cmp.Or(err, failed)
 		}
 	}
+	args = slices.DeleteFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg[1:], "=")
+		return typed(name)
+	})
 	if name := p.text("workload"); err == nil && !slices.Contains([]string{"core", "site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"}, name) {
 		err = p.wrong("workload", "kvlab has YCSB's CoreWorkload alone")
 	}
@@ -35,6 +40,9 @@ func (p *Properties) Args(typed func(flag string) bool) (args, notes []string, e
 // limits returns the arguments for the records and for what ends a run.
 func (p *Properties) limits() (args []string, err error) {
 	records, err := p.number("recordcount")
+	if _, given := p.given["recordcount"]; given && err == nil && records == 0 {
+		err = p.wrong("recordcount", "want 1 or more")
+	}
 	secs, wrong := p.number("maxexecutiontime")
 	_, failed := p.number("operationcount")
 	if records > 0 {

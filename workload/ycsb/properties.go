@@ -55,7 +55,11 @@ func (p *Properties) ReadFile(path string) error {
 		}
 		name, value := line[:end], strings.TrimSpace(line[end:])
 		value = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(value, "="), ":"))
-		if err := p.set(name, property{value, where, false}); err != nil {
+		err := p.set(name, property{value, where, false})
+		if err != nil && !strings.ContainsAny(line, "=:") {
+			err = fmt.Errorf("%s: %q: want name=value", where, line)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -130,8 +134,8 @@ func (p *Properties) note(form string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(form, args...))
 }
 
-// unread returns the names of given properties that say nothing here, with their reasons, in
-// the order of the table.
+// unread returns the names of given properties that no flag says, with their reasons, in the
+// order of the table.
 func (p *Properties) unread() (notes []string) {
 	for _, row := range table {
 		if row.nothing == "" {

@@ -6,7 +6,7 @@ import "strings"
 type row struct {
 	name     string
 	standard string // YCSB's default
-	nothing  string // why it says nothing here; "" for what args reads
+	nothing  string // why no flag says it; "" for one that has a flag
 }
 
 // is reports whether the row has a property.
@@ -24,16 +24,16 @@ const (
 
 // table has all properties.
 var table = []row{
-	{"workload", "core", ""},
+	{"workload", "core", "it is the core workload, which kvlab has"},
 	{"recordcount", "0", ""}, {"operationcount", "0", ""}, {"maxexecutiontime", "0", ""},
 	{"threadcount", "1", ""}, {"target", "0", ""}, {"batch.size", "1", ""},
 	{"readproportion", "0.95", ""}, {"updateproportion", "0.05", ""}, {"insertproportion", "0", ""},
 	{"scanproportion", "0", ""}, {"readmodifywriteproportion", "0", ""},
 	{"requestdistribution", "uniform", ""}, {"hotspotdatafraction", "0.2", ""}, {"hotspotopnfraction", "0.8", ""},
 	{"fieldcount", "10", ""}, {"fieldlength", "100", ""}, {"minfieldlength", "1", ""}, {"fieldlengthdistribution", "constant", ""},
-	{"readallfields", "true", ""}, {"writeallfields", "false", ""},
+	{"readallfields", "true", "a record is read whole"}, {"writeallfields", "false", ""},
 	{"minscanlength", "1", ""}, {"maxscanlength", "1000", ""}, {"scanlengthdistribution", "uniform", ""},
-	{"insertorder", "hashed", ""}, {"keyprefix", "user", ""},
+	{"insertorder", "hashed", "keys are in the order of their ids, and hashed spreads the popular ones of hotspot"}, {"keyprefix", "user", ""},
 
 	{"db", "", named}, {"table", "", named}, {"fieldnameprefix", "", named},
 	{"insertstart", "", shared}, {"insertcount", "", shared},

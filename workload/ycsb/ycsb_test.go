@@ -127,6 +127,8 @@ func TestRefused(t *testing.T) {
 		{"readpropotion=1", "workload:2: readpropotion: no property of YCSB's core workload; did you mean readproportion?"},
 		{"readproportion", `workload:2: "readproportion": want name=value`},
 		{"readproportion=2", "workload:2: readproportion=2: want a share from 0 to 1"},
+		{"no equals", `workload:2: "no equals": want name=value`},
+		{"recordcount=0", "workload:2: recordcount=0: want 1 or more"},
 		{"recordcount=many", "workload:2: recordcount=many: want a whole number"},
 		{"requestdistribution=exponential", "no exponential law"},
 		{"requestdistribution=zipf", "want uniform, zipfian, latest, hotspot or sequential"},
@@ -161,7 +163,10 @@ func TestTypedWins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args, _, err := p.Args(func(flag string) bool { return flag == "workload" })
+	args, notes, err := p.Args(func(flag string) bool { return flag == "workload" })
+	if want := "insertorder: keys are in the order of their ids"; len(notes) != 2 || !strings.HasPrefix(notes[1], want) {
+		t.Errorf("notes %q, want %q in the end", notes, want)
+	}
 	if got, want := strings.Join(args, " "), "-records=5 -distribution=hotspot -hot-keys=0.1 -hot-ops=0.9 -value-size=30-100"; err != nil || got != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
