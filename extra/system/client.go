@@ -97,6 +97,9 @@ type host struct {
 	closed error         // of the window; guarded by mu
 }
 
+// tellsWithin is how long the kernel may take to tell of the last connections.
+const tellsWithin = 10 * time.Second
+
 // endsWithin is how long after its {secs} a client may still run: some of the course's compute the
 // law of 10^6 keys, connect and wait for their last calls.
 const endsWithin = time.Minute
@@ -175,7 +178,7 @@ func (h *host) trial(ctx context.Context, claimed *metrics.Claimed) error {
 	}
 	ran := time.Since(h.begun).Seconds()
 	if unwatched == nil {
-		defer func() { claimed.Carried = settled(sockets) }()
+		defer func() { claimed.Carried = sockets.Settled(tellsWithin) }()
 	}
 	if err := h.drain(ctx); err != nil {
 		return err
@@ -199,22 +202,6 @@ func (h *host) server() func(local, remote netip.AddrPort) bool {
 		}
 	}
 	return func(_, remote netip.AddrPort) bool { return slices.Contains(all, remote) }
-}
-
-// settled returns what the connections carried, when the kernel has told of no more for a while:
-// it tells soon after a process has ended.
-func settled(sockets *usage.Sockets) *metrics.Carried {
-	const quiet, most = 50 * time.Millisecond, 20
-	last := sockets.Carried()
-	for range most {
-		time.Sleep(quiet)
-		now := sockets.Carried()
-		if now == nil || last == nil || *now == *last && now.Connections > 0 {
-			return now
-		}
-		last = now
-	}
-	return last
 }
 
 // start starts the program in a fresh folder.

@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +26,8 @@ type Sockets struct {
 	mu     sync.Mutex
 	all    metrics.Carried // guarded by mu
 	missed error           // guarded by mu
+	last   netip.AddrPort  // of the connection that Settled makes; guarded by mu
+	told   chan struct{}   // closed at the end of that connection
 }
 
 const (
@@ -78,11 +82,15 @@ func (s *Sockets) add(text []byte) {
 		return
 	}
 	local, remote := addressOf(text[0], text[4:6], text[8:24]), addressOf(text[0], text[6:8], text[24:40])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if local == s.last {
+		close(s.told)
+		s.last = netip.AddrPort{}
+	}
 	if remote.Port() == 0 || !s.of(local, remote) { // a listener has no peer
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.all.Connections++
 	unread, unsent := binary.NativeEndian.Uint32(text[56:]), binary.NativeEndian.Uint32(text[60:])
 	s.all.Unread += uint64(unread - min(unread, 1)) // a FIN is one of them, on either side
@@ -118,6 +126,55 @@ func (s *Sockets) Carried() *metrics.Carried {
 		return nil
 	}
 	return new(s.all)
+}
+
+// quiet is how long the kernel tells of no more, when Settled believes that it has told of all:
+// each processor tells of its connections in their order.
+const quiet = 50 * time.Millisecond
+
+// Settled returns what the connections of processes that have ended have carried; nil if the
+// kernel does not tell of all within most. A busy machine tells late: it has told of them when it
+// tells of a connection that ended after them, which Settled makes.
+func (s *Sockets) Settled(most time.Duration) *metrics.Carried {
+	s.told = make(chan struct{})
+	if err := s.endOne(); err != nil {
+		return nil
+	}
+	select {
+	case <-s.told:
+	case <-time.After(most):
+		return nil
+	}
+	for last := s.Carried(); ; {
+		time.Sleep(quiet)
+		now := s.Carried()
+		if now == nil || last == nil || *now == *last {
+			return now
+		}
+		last = now
+	}
+}
+
+// endOne makes a connection of this process to itself, and ends it.
+func (s *Sockets) endOne() error {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	conn, err := net.Dial("tcp4", listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	peer, err := listener.Accept()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.last = conn.LocalAddr().(*net.TCPAddr).AddrPort()
+	s.mu.Unlock()
+	return peer.Close()
 }
 
 // Close ends the reading.
