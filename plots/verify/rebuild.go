@@ -84,7 +84,7 @@ func pairVerdict(dir string, run metrics.Run) metrics.Verdict {
 // ceilingOf computes the rates of a ceiling again from the folders of the runs that measured
 // them.
 func ceilingOf(dir string, then metrics.Ceiling) metrics.Ceiling {
-	c := metrics.Ceiling{Tried: then.Tried, Note: then.Note, From: then.From}
+	c := metrics.Ceiling{Tried: then.Tried || len(then.From) > 0, Note: then.Note, From: then.From}
 	for kind, at := range then.From {
 		at = filepath.Join(dir, at)
 		read, err := folder.Load(at)

@@ -89,7 +89,13 @@ func kindOf(plan metrics.Sweep) experiment.Experiment {
 // points, the seed and the results so far.
 func order(plan metrics.Sweep, kind experiment.Experiment, done []metrics.Trial) (lines []string) {
 	if _, ok := kind.(experiment.Sweep); ok {
-		lines = differences(metrics.SweepFile+": order", plan.Order, experiment.Order(plan.Knobs, plan.Trials, plan.Seed))
+		for _, knob := range plan.Knobs {
+			typed := knob.Name + "=" + strings.Join(knob.Values, ",")
+			if len(plan.Variants) == 0 && !slices.ContainsFunc(plan.Command, func(word string) bool { return strings.HasSuffix(word, typed) }) {
+				lines = append(lines, fmt.Sprintf("%s: the command has no --sweep %s", metrics.SweepFile, typed))
+			}
+		}
+		lines = append(lines, differences(metrics.SweepFile+": order", plan.Order, experiment.Order(plan.Knobs, plan.Trials, plan.Seed))...)
 	}
 	for i, t := range done {
 		groups, err := kind.Next(done[:i])
