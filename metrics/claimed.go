@@ -7,7 +7,8 @@ import "slices"
 type Claimed struct {
 	OpsPerS float64 `json:"ops_per_s"`                  // a client's result; the mean of a server's seconds
 	Ops     uint64  `json:"ops,omitempty"`              // of the whole run, if the program tells; of a server, what its seconds add up to
-	Line    string  `json:"line,omitempty"`             // the line with OpsPerS; of a server, its last one
+	Line    string  `json:"line,omitempty"`             // the line with OpsPerS; of a server, its last one; where no line has a rate, the last of the output
+	Result  string  `json:"result,omitempty"`           // the regular expression of the program's file that finds the line; "" is the course's lines
 	Lines   int     `json:"lines"`                      // how many lines have a rate; 0: nothing is claimed
 	Median  float64 `json:"median_ops_per_s,omitempty"` // of a server's seconds
 	Most    uint64  `json:"most,omitempty"`             // of a server: its operations at most, where each line may have come a line late

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -79,7 +81,8 @@ func (c *config) explain(err error) error {
 	if _, after, ok := strings.Cut(err.Error(), "-"); ok && strings.Contains(err.Error(), "unknown flag") {
 		name, _, _ = strings.Cut(after, ":")
 		name, _, _ = strings.Cut(name, " ")
-		return node.UsageError{Err: fmt.Errorf("-%s: the client %s takes no such setting: its file has none in [settings], and its run no {%[1]s}", name, c.system.Name)}
+		return node.UsageError{Err: fmt.Errorf("-%s: the client %s takes no such setting: its file has none in [settings], and its run no {%[1]s}; flags of kvlab's own client do not go with a team's%[3]s",
+			name, c.system.Name, cli.DidYouMean(name, "-", slices.Sorted(maps.Keys(c.system.Client.Settings))))}
 	}
 	return err
 }
@@ -92,6 +95,8 @@ type host struct {
 	child    *child.Child
 	begun    time.Time
 
+	commit, sum string // of the program, or the script, that run names
+
 	mu     sync.Mutex
 	claims *claim.Reader // guarded by mu
 	closed error         // of the window; guarded by mu
@@ -99,10 +104,6 @@ type host struct {
 
 // tellsWithin is how long the kernel may take to tell of the last connections.
 const tellsWithin = 10 * time.Second
-
-// endsWithin is how long after its {secs} a client may still run: some of the course's compute the
-// law of 10^6 keys, connect and wait for their last calls.
-const endsWithin = time.Minute
 
 // run leads the client through the barriers of package node. The window is the program's life.
 func (c *config) run(ctx context.Context, n *node.Node, _ string) (err error) {
@@ -167,7 +168,6 @@ func (h *host) trial(ctx context.Context, claimed *metrics.Claimed) error {
 	}
 	pid, err := h.child.Process()
 	if err == nil {
-		claimed.Commit, claimed.SHA256, _ = node.ProgramOf(pid) // "" of a program that this user may not read
 		err = h.reporter.Follow(pid)
 	}
 	if err != nil { // it may have ended, which says more
@@ -185,9 +185,8 @@ func (h *host) trial(ctx context.Context, claimed *metrics.Claimed) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	commit, sum := claimed.Commit, claimed.SHA256
 	*claimed = h.claims.Claimed()
-	claimed.Program, claimed.Commit, claimed.SHA256 = h.system.Name, commit, sum
+	claimed.Program, claimed.Commit, claimed.SHA256 = h.system.Name, h.commit, h.sum
 	claimed.RanS, claimed.CPUS = ran, h.child.CPU().Seconds()
 	h.node.Logf("the client %s claims %.2f ops/s", h.system.Name, claimed.OpsPerS)
 	return h.closed
@@ -218,6 +217,9 @@ func (h *host) start() error {
 	}
 	words, err := h.system.Client.Words(values)
 	if err == nil {
+		if path, unknown := exec.LookPath(words[0]); unknown == nil {
+			h.commit, h.sum, _ = node.ProgramAt(path) // "" of a program that this user may not read
+		}
 		h.node.Logf("starts %q", words)
 		h.begun = time.Now()
 		h.child, err = child.Start(child.Program{
@@ -256,7 +258,7 @@ func (h *host) close() {
 
 // await waits for the program's end.
 func (h *host) await(ctx context.Context) error {
-	limit := time.Duration(h.secs)*time.Second + endsWithin
+	limit := time.Duration(h.secs)*time.Second + target.EndsWithin
 	late := time.NewTimer(limit)
 	defer late.Stop()
 	select {

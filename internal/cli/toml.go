@@ -34,6 +34,9 @@ func DecodeTOML(file string, text []byte, into any) error {
 	}
 	if decode := (*toml.DecodeError)(nil); errors.As(err, &decode) {
 		line, _ := decode.Position()
+		if key := strings.Join(decode.Key(), "."); key != "" && !strings.Contains(what, key) {
+			what = key + ": " + what
+		}
 		return fmt.Errorf("%s:%d: %s", file, line, what)
 	}
 	return fmt.Errorf("%s: %s", file, what)
@@ -53,6 +56,34 @@ func TOMLLine(text []byte, table string, i int) string {
 		return ""
 	}
 	return fmt.Sprintf(":%d", 1+bytes.Count(bytes.TrimRight(text[:heads[i][1]], "\n"), []byte("\n")))
+}
+
+// Mistake returns an error about the text of a TOML file with the file, and with the line of the
+// keys that the error begins with, as in "client: run: want ..."; else that of their table.
+func Mistake(file string, text []byte, err error) error {
+	table, at := "", ""
+	words := strings.SplitN(err.Error(), ": ", 3)
+	key, _, _ := strings.Cut(words[0], ".")
+	if has := regexp.MustCompile(`(?m)^\s*(\[)?` + regexp.QuoteMeta(key) + `[\]\s.=]`).FindSubmatch(text); len(words) == 3 && (has == nil || len(has[1]) > 0) {
+		if has != nil {
+			table = key
+		}
+		key, _, _ = strings.Cut(words[1], ".")
+	}
+	in := ""
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		name, _, _ := strings.Cut(line, "=")
+		if head, ok := strings.CutPrefix(line, "["); ok {
+			if in, _, _ = strings.Cut(head, "]"); in == table {
+				at = fmt.Sprintf(":%d", i+1)
+			}
+		}
+		if full := strings.Trim(table+"."+key, "."); in == full || in == table && strings.TrimSpace(name) == key {
+			return fmt.Errorf("%s:%d: %w", file, i+1, err)
+		}
+	}
+	return fmt.Errorf("%s%s: %w", file, at, err)
 }
 
 // tomlKeys returns the keys of a type, which is that of a table, and of the structs in it,

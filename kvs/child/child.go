@@ -273,6 +273,10 @@ func (l *childLog) keep(line string) {
 func (l *childLog) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.partial) > 0 { // a last line without its end counts, too
+		l.add(string(l.partial))
+		l.partial = nil
+	}
 	for _, line := range l.ends.Rest() {
 		l.output(line)
 	}

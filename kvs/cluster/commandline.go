@@ -87,6 +87,12 @@ func joinCurve(args []string) []string {
 
 // parse reads the flags and words of a command line.
 func (t *argsText) parse(fs *flag.FlagSet, args []string) error {
+	for _, word := range args { // a setting of a team's own program, as in --sweep
+		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if role, _, ok := strings.Cut(name, "."); ok && word[0] == '-' && (role == string(metrics.Server) || role == string(metrics.Client)) && fs.Lookup(name) == nil {
+			fs.Var(&programFlag{metrics.Flag{Name: name}, role + "s", &t.given}, name, "")
+		}
+	}
 	for len(args) > 0 {
 		if !isText(fs, args[0], len(t.words)) {
 			err := fs.Parse(args)

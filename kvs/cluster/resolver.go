@@ -121,7 +121,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	}
 	for _, setting := range spec.Set {
 		if err := at.cfg.Spec.Set(setting.Name, setting.Value, r.launcher.flags); err != nil {
-			return at, err
+			return at, remote.NoKnob(at.cfg.Spec, setting.Name, err)
 		}
 	}
 	if at.cfg.Spec, at.programs, err = r.builds.Hosts(ctx, at.cfg.Spec, at.programs, len(r.nodes) > 0, r.submitted(&at)); err != nil {

@@ -39,6 +39,9 @@ func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec
 	args.specFlags(fs, &s)
 	form := variantForm(fs)
 	defineProgramFlags(fs, programs, &args.given)
+	if own := fs.Lookup(metrics.ProgramFlag); own != nil {
+		fs.Var(own.Value, "client", own.Usage) // as on a command line
+	}
 	if err := args.parse(fs, words); errors.Is(err, flag.ErrHelp) {
 		return s, from, errors.New("--help stands alone")
 	} else if err != nil {
@@ -51,7 +54,7 @@ func applyVariant(text string, s plan.Spec, programs plan.Flags) (spec plan.Spec
 func variantForm(fs *flag.FlagSet) string {
 	form := "a variant has the number of servers and clients, commit:REV, server:REV or server:PATH, "
 	fs.VisitAll(func(f *flag.Flag) { form += "--" + f.Name + ", " })
-	return form + "and the flags of the programs"
+	return form + "--client or --system of a team's file, and the flags of the programs"
 }
 
 // pairAB rewrites --ab A B to --ab=A --ab=B, because a flag has one value.

@@ -51,7 +51,11 @@ func (n *Node) Reset(flag, value string, can metrics.Capabilities) error {
 // file, in hex.
 func ProgramOf(pid int) (commit, sum string, err error) {
 	// The link leads to the running file even if its path now names another one.
-	path := fmt.Sprintf("/proc/%d/exe", pid)
+	return ProgramAt(fmt.Sprintf("/proc/%d/exe", pid))
+}
+
+// ProgramAt returns what ProgramOf does, of the program in a file.
+func ProgramAt(path string) (commit, sum string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", "", fmt.Errorf("hash a program: %w", err)

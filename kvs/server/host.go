@@ -225,11 +225,10 @@ func (h *host) awaitStore(ctx context.Context) error {
 		case <-ended:
 			return h.child.Fault()
 		case <-deadline.C:
-			said := ""
-			if h.child != nil {
-				said = h.child.Said()
+			if h.child == nil {
+				return fmt.Errorf("%s on %s: %w", h.config.Target.Name, h.address, err)
 			}
-			return fmt.Errorf("%s on %s: %w%s", h.config.Target.Name, h.address, err, said)
+			return fmt.Errorf("the store %s still runs, and does not answer on %s in %v: %w%s", h.config.Target.Name, h.address, readyWithin, err, h.child.Said())
 		case <-tell.C:
 			h.node.Logf("%s does not answer on %s yet: %v", h.config.Target.Name, h.address, err)
 		case <-time.After(betweenTrials):

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"kvlab/internal/cli"
 	"kvlab/metrics"
@@ -38,6 +39,32 @@ type System struct {
 	Server  *Program `toml:"server" json:"server,omitempty"` // nil of a client alone
 
 	text string // that Set has read
+	file string // that it has read; "" of the form that String returns
+}
+
+// flag returns the flag that takes the file.
+func (s System) flag() string {
+	if s.Server != nil {
+		return "system"
+	}
+	return "client"
+}
+
+// CheckFlag returns an error if a file is not for the flag that names it.
+func (s System) CheckFlag(flag string) error {
+	if right := s.flag(); s.file != "" && right != flag {
+		has := map[string]string{"system": "it has [server], so it is a system's", "client": "it has no [server], so it is a client's"}
+		return fmt.Errorf("%s: %s: want --%s %[1]s", s.file, has[right], right)
+	}
+	return nil
+}
+
+// Mistake returns an error that begins with a key, as in "client: run: ...", with its file and line.
+func (s System) Mistake(err error) error {
+	if text, unread := os.ReadFile(s.file); unread == nil {
+		return cli.Mistake(s.file, text, err)
+	}
+	return fmt.Errorf("%s: %w", s.Name, err)
 }
 
 // ClientUsage and SystemUsage are the help of the flags of a client alone and of a system.
@@ -81,13 +108,18 @@ func (s *System) readFile(path string) error {
 		return err
 	}
 	if err := cli.DecodeTOML(path, text, s); err != nil {
+		var t Target
+		if cli.DecodeTOML(path, text, &t) == nil && t.Driver != "" {
+			return fmt.Errorf("%s: it is the file of a server: want --target %[1]s", path)
+		}
 		return err
 	}
+	s.file = path
 	if s.Name == "" {
 		s.Name = strings.TrimSuffix(filepath.Base(path), ".toml")
 	}
 	if err := s.settle(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return s.Mistake(err)
 	}
 	for _, p := range s.Programs() {
 		if p.Build == "" {
@@ -183,7 +215,7 @@ func (p *Program) settle(needs, form, what string) error {
 	case !slices.Contains(used, form):
 		return fmt.Errorf("run: %q has no %s: want %s where the command names it", p.Run, form, what)
 	case err != nil:
-		return fmt.Errorf("result: %w", err)
+		return fmt.Errorf(`result: %w: want a regular expression with one group, as in result = "throughput ([0-9.]+)"`, err)
 	case p.Result != "" && pattern.NumSubexp() != 1:
 		return fmt.Errorf(`result: %q has %d groups: want one, of the operations per second, as in "throughput ([0-9.]+)"`, p.Result, pattern.NumSubexp())
 	case p.Build != "" && !strings.Contains(p.Build, "{bin}"):
@@ -249,6 +281,10 @@ func (p *Program) Words(values map[string]string) ([]string, error) {
 	}
 	return words, err
 }
+
+// EndsWithin is how long after its {secs} a client may still run: some of the course's compute the
+// law of 10^6 keys, connect and wait for their last calls.
+const EndsWithin = time.Minute
 
 // Claims is the driver of a team's servers, which only their own client speaks to.
 const Claims = metrics.ClaimsDriver

@@ -163,13 +163,18 @@ func (t *Target) readFile(path string) error {
 
 // readTOML reads the text of a target file.
 func (t *Target) readTOML(file string, text []byte) error {
-	if err := cli.DecodeTOML(file, text, t); err != nil {
-		return err
+	err := cli.DecodeTOML(file, text, t)
+	if err == nil {
+		if err = t.settle(); err == nil {
+			return nil
+		}
+		err = cli.Mistake(file, text, err)
 	}
-	if err := t.settle(); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	var s System
+	if cli.DecodeTOML(file, text, &s) == nil && (s.Client != nil || strings.Contains(s.Run, "{hosts}")) {
+		return fmt.Errorf("%s: it is the file of a %s: want --%[2]s %[1]s", file, s.flag())
 	}
-	return nil
+	return err
 }
 
 func (t *Target) readInline(text string) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
 )
 
@@ -22,6 +23,9 @@ var (
 
 // unit matches a suffix right after a number: 8.97k, 8.97 kop/s, 1.2M ops/s.
 var unit = regexp.MustCompile(`^\s*([kKMG])(?:i?[oO]|/|\s|$)`)
+
+// lineBytes is what is kept of a line without a rate.
+const lineBytes = 120
 
 var scale = map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
@@ -40,7 +44,7 @@ type Reader struct {
 // is operations per second; "" is the course's lines. It panics if the pattern is wrong: a
 // program's file has checked it.
 func NewReader(role metrics.Role, pattern string) *Reader {
-	r := &Reader{pattern: labClient, server: role == metrics.Server}
+	r := &Reader{pattern: labClient, server: role == metrics.Server, claimed: metrics.Claimed{Result: pattern}}
 	switch {
 	case pattern != "":
 		r.pattern = regexp.MustCompile(pattern)
@@ -70,11 +74,15 @@ func (r *Reader) Rate(line string) (opsPerS float64, ok bool) {
 // Add adds a line that came a time after the program's start, not before an earlier one's.
 func (r *Reader) Add(line string, at time.Duration) {
 	rate, ok := r.Rate(line)
+	line = strings.TrimSpace(line)
 	if !ok {
+		if r.claimed.Lines == 0 && line != "" {
+			r.claimed.Line = format.Label(line, lineBytes)
+		}
 		return
 	}
 	r.claimed.Lines++
-	r.claimed.OpsPerS, r.claimed.Line = rate, strings.TrimSpace(line)
+	r.claimed.OpsPerS, r.claimed.Line = rate, line
 	if r.server {
 		r.rates, r.lengths = append(r.rates, rate), append(r.lengths, (at-r.last).Seconds())
 		r.last = at

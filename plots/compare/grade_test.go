@@ -177,7 +177,7 @@ func TestReadScaleRefuses(t *testing.T) {
 		{text("records = 1_000\n", ""), "c.toml:7: the table work needs workload, records, value_size and least_secs, above 0"},
 		{text("least_secs = 5", "least_secs = nan"), "c.toml:7: the table work needs"},
 		{"[score]\nsteps = [\"1M 50 %\"]\n[work]\nallow = [\"QUICK\"]\n", "c.toml:3: the table work needs"},
-		{text("4M 100", "much 100"), `c.toml:4: "much 100 %": want operations per second, or a ratio`},
+		{text("4M 100", "much 100"), `c.toml:4: score.steps: "much 100 %": want operations per second, or a ratio`},
 		{text("4M 100", "1000k 100"), "c.toml:1: 1M 100 % is not above the step before it, 1M 50 %"},
 		{text("4M 100", "4M 40"), "c.toml:1: 4M 40 % is not above the step before it, 1M 50 %"},
 		{text("4M 100", "4x 100"), `c.toml:1: 4x 100 %: want steps of one kind, as in steps = ["0.4M 80 %", "0.8M 82 %"]`},

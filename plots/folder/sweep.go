@@ -243,6 +243,14 @@ func (r *Run) commit() string {
 	if r.Store != nil && r.Store.Commit+r.Store.Binary != "" {
 		text += ", store " + cmp.Or(r.Store.Commit, fmt.Sprintf("%.16s", r.Store.Binary))
 	}
+	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
+		for _, s := range r.Summaries(role) {
+			if c := s.Claim; c != nil && c.SHA256 != "" && (role == metrics.Client || r.Store == nil) {
+				text += fmt.Sprintf(", %s's %s %s", c.Program, role, cmp.Or(c.Commit, fmt.Sprintf("%.16s", c.SHA256)))
+				break
+			}
+		}
+	}
 	if !strings.HasSuffix(r.GitCommit, "-dirty") {
 		return text
 	}

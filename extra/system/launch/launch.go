@@ -3,9 +3,12 @@ package launch
 
 import (
 	"flag"
+	"fmt"
+	"strings"
 
 	"kvlab/kvs/cluster"
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/driver/lab"
 	"kvlab/kvs/target"
 	"kvlab/metrics"
 )
@@ -26,6 +29,11 @@ var Kind = cluster.Kind{
 			var s target.System
 			if err := s.Set(path); err != nil {
 				return err
+			}
+			if form, _, _ := strings.Cut(s.Preset, "?"); form != "" {
+				if _, err := lab.NewForm(map[string]string{"preset": form}); err != nil {
+					return s.Mistake(fmt.Errorf("preset: %w", err))
+				}
 			}
 			cfg.ClientArgs = append(cfg.ClientArgs, plan.Arg(metrics.ProgramFlag, path))
 			return nil

@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os/exec"
+	"slices"
+	"strings"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/target"
 	"kvlab/metrics"
@@ -40,16 +44,36 @@ func (b *Builds) Hosts(ctx context.Context, spec plan.Spec, programs plan.Progra
 		return spec, programs, nil
 	}
 	var own target.System
-	if err := own.Set(text); err != nil {
+	err := own.Set(text)
+	if err == nil && target.Named(spec.ClientArgs, metrics.ProgramFlag) == "" {
+		err = own.CheckFlag(systemFlag)
+	} else if err == nil {
+		err = own.CheckFlag("client")
+	}
+	if err != nil {
 		return spec, programs, err
 	}
 	for role, p := range map[metrics.Role]*target.Program{plan.Team: own.Client, plan.Store: own.Server} {
-		if p == nil || p.Build == "" {
+		if p == nil {
+			continue
+		}
+		table := ""
+		if own.Server != nil {
+			table = map[metrics.Role]string{plan.Team: "client: ", plan.Store: "server: "}[role]
+		}
+		if p.Build == "" {
+			words, _ := cli.SplitWords(p.Run) // settle has split it
+			if strings.Contains(words[0], "{") || far {
+				continue
+			}
+			if _, err := exec.LookPath(words[0]); err != nil {
+				return spec, programs, own.Mistake(fmt.Errorf("%srun: %w", table, err))
+			}
 			continue
 		}
 		t, with, err := b.Started(ctx, role, target.Target{Name: own.Name, Dir: p.Dir, Build: p.Build}, programs, far, s)
 		if err != nil {
-			return spec, programs, err
+			return spec, programs, own.Mistake(fmt.Errorf("%sbuild: %w", table, err))
 		}
 		p.Bin, p.Build, p.Dir, programs = t.Bin, "", "", with
 	}
@@ -59,10 +83,35 @@ func (b *Builds) Hosts(ctx context.Context, spec plan.Spec, programs plan.Progra
 		spec.ServerArgs = plan.With(spec.ServerArgs, systemFlag, own.String())
 	case plan.HasFlag(spec.ServerArgs, labFlag):
 	case own.Preset == "":
-		return spec, programs, fmt.Errorf("%s: preset: want the form that the client speaks, as in preset = \"base\", or --%s", own.Name, labFlag)
+		return spec, programs, own.Mistake(fmt.Errorf("preset: want the form that the client speaks, as in preset = \"base\", or --%s", labFlag))
 	default:
 		spec.ServerArgs = plan.With(spec.ServerArgs, labFlag, own.Preset)
 	}
 	spec.ClientArgs = plan.With(plan.Without(spec.ClientArgs, systemFlag), metrics.ProgramFlag, own.String())
 	return spec, programs, nil
+}
+
+// NoKnob returns err, which refuses the name of a setting, with those of the team's programs that
+// the arguments name, if they do.
+func NoKnob(spec plan.Spec, name string, err error) error {
+	var own target.System
+	text := target.Named(spec.ClientArgs, metrics.ProgramFlag, systemFlag)
+	if text == "" || own.Set(text) != nil {
+		return err
+	}
+	hint, all := "", []string{"nodes", "servers", "clients"}
+	for role, p := range map[string]*target.Program{"client.": own.Client, "server.": own.Server} {
+		if p == nil {
+			continue
+		}
+		names := slices.Sorted(maps.Keys(p.Settings))
+		if near := cli.DidYouMean(name, role, names); near != "" {
+			hint = near
+		}
+		for _, name := range names {
+			all = append(all, role+name)
+		}
+	}
+	slices.Sort(all)
+	return fmt.Errorf("no such setting%s (there are %s)", hint, strings.Join(all, ", "))
 }

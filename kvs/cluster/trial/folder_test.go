@@ -178,4 +178,8 @@ func TestStatus(t *testing.T) {
 			t.Errorf("status %+v, want %+v", got, test.want)
 		}
 	}
+	c.phase, c.Plan.ClientArgs = metrics.Window, []string{"-program=team-7.toml"}
+	if got := c.status(c.entered.Add(40 * time.Second)); got.Phase != "waiting for the client to end, at most 50 s" || got.Left != 50*time.Second {
+		t.Errorf("of a team's client that does not end: %+v", got)
+	}
 }

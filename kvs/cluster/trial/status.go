@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/target"
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 )
@@ -42,6 +44,11 @@ func (c *Controller) status(now time.Time) Status {
 	s.Phase = fmt.Sprintf("%s %.0f s", c.phase, elapsed.Seconds())
 	if length > 0 {
 		s.Phase = fmt.Sprintf("%s %.0f/%.0f s", c.phase, elapsed.Seconds(), length.Seconds())
+	}
+	over := elapsed - window
+	if c.phase == metrics.Window && over > time.Second && plan.HasFlag(c.Plan.ClientArgs, metrics.ProgramFlag) {
+		s.Left = max(target.EndsWithin-over, 0)
+		s.Phase = fmt.Sprintf("waiting for the client to end, at most %.0f s", s.Left.Seconds())
 	}
 	return s
 }

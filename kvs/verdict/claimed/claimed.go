@@ -41,18 +41,23 @@ type system struct {
 	ops              float64 // that the clients claim together in that time
 }
 
-// Judge makes the checks of a run whose clients are a team's own, and returns its verdict. What
-// the clients claim of kvlab's servers is held against what these saw.
-func Judge(run *metrics.Run) metrics.Verdict {
-	if !run.IsClaimed() {
-		return judgeClient(run)
-	}
+func systemOf(run *metrics.Run) *system {
 	s := &system{Run: *run, clients: run.Clients(), servers: run.Servers(), secs: max(0, run.Settings(metrics.Client).Secs().Seconds())}
 	for _, node := range s.clients {
 		if node.Summary != nil && node.Summary.Claim != nil {
 			s.ops += node.Summary.Claim.OpsPerS * s.secs
 		}
 	}
+	return s
+}
+
+// Judge makes the checks of a run whose clients are a team's own, and returns its verdict. What
+// the clients claim of kvlab's servers is held against what these saw.
+func Judge(run *metrics.Run) metrics.Verdict {
+	if !run.IsClaimed() {
+		return judgeClient(run)
+	}
+	s := systemOf(run)
 	run.Checks = nil
 	for _, row := range Checks {
 		found := row.Func(s)
@@ -147,11 +152,27 @@ func checkReports(s *system) metrics.CheckResult {
 // checkLines: every client says its result.
 func checkLines(s *system) metrics.CheckResult {
 	for _, node := range s.clients {
-		if node.Summary.Claim.Lines == 0 {
-			return found(metrics.CheckFailed, node.Name, "no line of the client's output has its result")
+		switch c := node.Summary.Claim; {
+		case c.Lines > 0:
+		case c.Result != "":
+			return found(metrics.CheckFailed, node.Name, "no line matches the file's result = %q: %s", c.Result, ended(node))
+		default:
+			return found(metrics.CheckFailed, node.Name, `no line is "throughput N", and the file has no result, such as result = "throughput ([0-9.]+)": %s`, ended(node))
 		}
 	}
 	return found(metrics.CheckPassed, "", "the clients claim %s operations in %g s", format.Count(s.ops), s.secs)
+}
+
+// ended says how a client ended, and names the file of its output.
+func ended(node metrics.RunNode) string {
+	c, last := node.Summary.Claim, "it is empty"
+	if c.Line != "" {
+		last = fmt.Sprintf("its last line is %q", c.Line)
+	}
+	if c.Lines > 0 {
+		last = fmt.Sprintf("it claims %q", c.Line)
+	}
+	return fmt.Sprintf("%s: the client ended after %.1f s with exit status 0, and %s", metrics.OutputFile(metrics.Client, node.Name), c.RanS, last)
 }
 
 // told returns the operations that the servers' lines tell of at most; false without lines of

@@ -57,6 +57,12 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	run := honest()
+	*run.Nodes[1].Summary.Claim = metrics.Claimed{Result: "done ([0-9]+)", Line: "throughput 9", RanS: 0.04}
+	want := `claim-lines: no line matches the file's result = "done ([0-9]+)": team-node1.log: the client ended after 0.0 s with exit status 0, and its last line is "throughput 9"`
+	if v := Judge(run); v.Reason != want {
+		t.Errorf("%s, want %s", v.Reason, want)
+	}
+	run = honest()
 	run.Nodes[1].Summary = nil
 	if v := Judge(run); v.Check != "claim-reports" || v.Node != "node1" {
 		t.Errorf("without a summary: %+v", v)

@@ -1,6 +1,7 @@
 package claimed
 
 import (
+	"slices"
 	"strconv"
 
 	"kvlab/kvs/verdict/witness"
@@ -22,7 +23,16 @@ func judgeClient(run *metrics.Run) metrics.Verdict {
 	if err != nil {
 		return metrics.Verdict{Check: Checks[0].ID, Reason: err.Error()}
 	}
-	run.Checks = witness.Judge(claims, servers, asked)
+	lines := checkLines(systemOf(run))
+	if lines.ID = Checks[1].ID; lines.Outcome == metrics.CheckFailed && claims[0].Result == "" {
+		lines.Outcome = metrics.CheckDoubted // what the servers saw stands without a claim
+	}
+	run.Checks = slices.Insert(witness.Judge(claims, servers, asked), 1, lines)
+	if reached := &run.Checks[0]; reached.Outcome == metrics.CheckFailed && reached.Node == "" {
+		for _, node := range run.Clients() {
+			reached.Evidence += "; " + ended(node)
+		}
+	}
 	for _, c := range run.Checks {
 		if c.Outcome == metrics.CheckFailed {
 			return metrics.Verdict{Check: c.ID, Node: c.Node, Reason: c.Evidence}
