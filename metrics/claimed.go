@@ -1,6 +1,9 @@
 package metrics
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Claimed is what a team's own program says of itself, in lines of its output. Nobody has verified
 // it. A client claims the rate of its run, and a server the rates of its seconds.
@@ -46,6 +49,18 @@ func (r Run) HostsClient() bool { return r.hosts(Client) }
 func Together(trials []Trial) Verdict {
 	claimed := slices.ContainsFunc(trials, func(t Trial) bool { return t.Verdict.Claimed })
 	return Verdict{Valid: !claimed, Claimed: claimed}
+}
+
+// ResultWord returns what the trials with a result are: "valid", "CLAIMED", or "valid or CLAIMED".
+func ResultWord(trials []Trial) string {
+	var is []string
+	if !Together(trials).Claimed || slices.ContainsFunc(trials, func(t Trial) bool { return t.Verdict.Valid }) {
+		is = append(is, "valid")
+	}
+	if together := Together(trials); together.Claimed {
+		is = append(is, together.Word())
+	}
+	return strings.Join(is, " or ")
 }
 
 // hosts reports whether the nodes of a role start a team's own program.

@@ -89,11 +89,15 @@ func (s *section) several(dirs []string) error {
 		if err != nil {
 			return err
 		}
+		verdict, d := "INCOMPLETE", new(report.Document)
+		if d.Of(dir); d.Answer != nil {
+			verdict = d.Answer.Verdict
+		}
 		for _, f := range figures {
-			rows = append(rows, []string{nameOf(dir), f.Name, f.Text})
+			rows = append(rows, []string{nameOf(dir), f.Name, f.Text, verdict})
 		}
 	}
-	s.list("Each figure, with its interval", []string{"run", "figure", "value"}, []int{2}, rows)
+	s.list("Each figure, with its interval", []string{"run", "figure", "value", "verdict"}, []int{2}, rows)
 	runs, err := folder.LoadRuns(dirs)
 	if err != nil {
 		return err
@@ -263,7 +267,7 @@ func (s *section) settings(r *folder.Run, knobs []metrics.Knob) {
 		}
 		for _, f := range config.Chosen {
 			file := strings.HasPrefix(config.Flags[f.Name], "{") // of a target, in one line: the command names it
-			if rows[f.Name] == nil && !file && f.Name != "target" && !slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name == f.Name }) {
+			if rows[f.Name] == nil && !file && f.Name != "target" && !slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return k.Name[strings.LastIndexByte(k.Name, '.')+1:] == f.Name }) {
 				rows[f.Name] = []string{"-" + f.Name, format.Label(config.Flags[f.Name], 80), cmp.Or(f.Default, "none"), meaning(f.Usage)}
 			}
 		}

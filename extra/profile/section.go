@@ -164,9 +164,12 @@ func split(run metrics.Run, roles []role) (parts []share, whole string) {
 		for _, c := range run.Summaries(metrics.Client) {
 			calls += metrics.PerSecond(float64(c.InWindow.Calls), c.WindowLengthS)
 		}
-		store := min(wire, 1e6*run.Used[metrics.Server].Cores.Avg/max(calls, 1))
-		add("in flight", "the network, both kernels' queues, and where the call waits in the store", wire-store)
-		add("store", "its processor time for a call", store)
+		rest := all - mean(metrics.WaitLatency) - mean(metrics.QueueLatency) // not every driver tells of the wire
+		store := min(rest, 1e6*run.Used[metrics.Server].Cores.Avg/max(calls, 1))
+		add("in flight", "the network, both kernels' queues, and where the call waits in the store", rest-store)
+		if store > 0 { // else it was not sampled
+			add("store", "its processor time for a call", store)
+		}
 	}
 	return parts, fmt.Sprintf("of the mean time of an operation, %.3g ms", all/1000)
 }

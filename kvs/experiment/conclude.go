@@ -38,12 +38,14 @@ func (s Sweep) table(points []metrics.Point, more bool) string {
 		estimate, _ := points[0].Estimate()
 		return fmt.Sprintf("\ntotal %.0f op/s\n", estimate.Median)
 	}
-	rows := [][]string{{"point", "valid trials", "ops/s", "95 % interval", "limited by", "half-width", "no store"}}
+	rows := [][]string{{"point", "", "ops/s", "95 % interval", "limited by", "half-width", "no store"}}
 	columns := 5
 	if more {
 		columns = len(rows[0])
 	}
+	var standing []metrics.Trial
 	for _, point := range points {
+		standing = append(standing, point.Valid...)
 		median, interval, width, ceiling := "failed", "-", "-", "-"
 		if point.OK() {
 			estimate, ok := point.Estimate()
@@ -58,6 +60,7 @@ func (s Sweep) table(points []metrics.Point, more bool) string {
 		rows = append(rows, []string{format.Label(metrics.PointName(s.Plan.Knobs, point.Values), 24),
 			fmt.Sprintf("%d/%d", len(point.Valid), point.Trials()), median, interval, cmp.Or(answer.Limit(point), "-"), width, ceiling})
 	}
+	rows[0][1] = metrics.ResultWord(standing) + " trials"
 	for i := range rows {
 		rows[i] = rows[i][:columns]
 	}

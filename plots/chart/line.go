@@ -147,6 +147,15 @@ func (l Line) measured() []PointOnLine {
 	return slices.DeleteFunc(slices.Clone(l.Points), func(p PointOnLine) bool { return p.Estimate.N == 0 })
 }
 
+// Standing returns what the line's trials with a result are: "valid", "CLAIMED", or both.
+func (l Line) Standing() string {
+	var all []metrics.Trial
+	for _, p := range l.Points {
+		all = append(all, p.Valid...)
+	}
+	return metrics.ResultWord(all)
+}
+
 // dots returns the rates of the valid trials of the points with a result.
 func (l Line) dots() (all plotter.XYs) {
 	for _, point := range l.measured() {

@@ -29,6 +29,9 @@ func Figures(r *folder.Run) []figure.Figure {
 			quantity{of: folder.Received, label: "received (Gb/s)", top: busiest, text: unit("%.3f Gb/s")}, quantity{of: folder.Sent, label: "sent (Gb/s)", top: busiest, text: unit("%.3f Gb/s")}),
 		overTime(r, "memory", "Memory in use over time", quantity{of: folder.Memory, label: "memory in use (GiB)", text: unit("%.2f GiB")}),
 	}
+	if r.HostsClient() { // it tells no latency
+		figures = slices.Delete(figures, 1, 2)
+	}
 	if r.IsSoak() { // all axes begin at zero, so that what is flat looks flat
 		figures = append(figures, overTime(r, "soak", "What each process held over time",
 			quantity{of: folder.RSS, label: "memory (MB)", text: unit("%.1f MB")},
@@ -147,7 +150,11 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	}
 	p.Spans(spans)
 	if !slices.ContainsFunc(series, func(s folder.Series) bool { return len(s.Points) > 0 }) {
-		p.Notice("nothing was recorded")
+		notice := "nothing was recorded"
+		if servers := r.Servers(); q.of == folder.OpsPerS && r.IsClaimed() && len(servers) > 0 {
+			notice = "a team's program: its own lines are in " + metrics.OutputFile(metrics.Server, servers[0].Name)
+		}
+		p.Notice(notice)
 	}
 	p.Y.Min, p.Y.Max = 0, q.top
 	if q.top == 0 {

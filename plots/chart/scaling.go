@@ -247,7 +247,11 @@ func scalingLegend(lines []Line, knob string) []figure.Group {
 	var names, beside, law []figure.Entry
 	for i, line := range lines {
 		style := figure.Mixed(i, len(lines))
-		names = append(names, figure.Entry{Name: cmp.Or(line.Name, "median of the valid trials, each of them a dot"), Brief: cmp.Or(line.Name, "median"), System: line.Name, Line: style, Glyph: figure.Box(style)})
+		is, mark := line.Standing(), ""
+		if is != "valid" && !strings.Contains(line.Name, is) {
+			mark = is + ": "
+		}
+		names = append(names, figure.Entry{Name: cmp.Or(mark+line.Name, "median of the valid trials, each of them a dot"), Brief: cmp.Or(mark+line.Name, "median"), System: line.Name, Line: style, Glyph: figure.Box(style)})
 	}
 	some := func(has func(PointOnLine) bool) bool {
 		return slices.ContainsFunc(lines, func(l Line) bool { return slices.ContainsFunc(l.Points, has) })
@@ -296,7 +300,7 @@ func trialsFigure(s *folder.Sweep) figure.Figure {
 	AxisOf(metrics.Knob{Values: numbers}).Apply(p, "trial", format.Label)
 	p.Y.Tick.Marker = figure.Ticks(format.Count)
 	style := figure.Dot(figure.Stroke(figure.Warm[0], 0))
-	f.Legend = []figure.Group{{Entries: []figure.Entry{{Name: "one valid trial", Glyph: style}}}}
+	f.Legend = []figure.Group{{Entries: []figure.Entry{{Name: "one " + metrics.ResultWord(s.Trials) + " trial", Glyph: style}}}}
 	if point := s.Points[0]; point.OK() {
 		f.Legend[0].Entries = append(f.Legend[0].Entries, drawEstimate(p, point)...)
 	}

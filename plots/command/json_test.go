@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kvlab/internal/foldertest"
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/plots"
 	"kvlab/plots/compare"
@@ -25,7 +26,7 @@ func TestJSON(t *testing.T) {
 	p := Program{Commands: []Command{Compare, Verify, Fields}, Pages: plots.Pages{}}
 	said := func(status int, args ...string) (d struct {
 		Verdict *metrics.Verdict
-		Answer  *struct{ Headline string }
+		Answer  *answer.Answer
 		Figures []compare.Figure
 		Lines   []string
 		List    []verify.Result
@@ -75,6 +76,9 @@ func TestJSON(t *testing.T) {
 	foldertest.WriteJSON(t, filepath.Join(claims, "run.json"), claimed)
 	if d := said(0, "-out", out, claims); d.Verdict == nil || d.Verdict.Valid || !d.Verdict.Claimed || len(d.Figures) == 0 || d.Figures[0].Value == 0 || d.Error != "" {
 		t.Errorf("a claim: %+v", d)
+	}
+	if d := said(0, "compare", run, claims); d.Answer == nil || len(d.Answer.Caveats) != 1 || !strings.HasPrefix(d.Answer.Caveats[0].Text, "B is CLAIMED: ") {
+		t.Errorf("a comparison with a claim: %+v", d.Answer)
 	}
 	if err := os.WriteFile(filepath.Join(run, "more.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)

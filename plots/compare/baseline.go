@@ -71,7 +71,9 @@ func (b *Baseline) Check(dir string, limits []Limit) (lines []string, kept bool,
 		return nil, false, err
 	}
 	settings := []map[string]string{b.settings, now.settings}
-	differ := slices.DeleteFunc(folder.Differences(settings), func(name string) bool { return name == commitSetting || name == machinesSetting })
+	differ := slices.DeleteFunc(folder.Differences(settings), func(name string) bool {
+		return slices.Contains([]string{commitSetting, folder.StoreProgram, folder.ClientProgram, machinesSetting}, name)
+	})
 	if len(differ) > 0 {
 		return nil, false, fmt.Errorf("%s differs in %s: %s and %s", b.Name, differ[0], cmp.Or(b.settings[differ[0]], "none"), cmp.Or(now.settings[differ[0]], "none"))
 	}

@@ -126,6 +126,9 @@ func (c Comparison) String() string {
 	for _, differ := range c.Differ {
 		add("they differ in %s", differ)
 	}
+	if text := c.Claimed(); text != "" {
+		add("%s", text)
+	}
 	if text := metrics.UnlikeStores([]*metrics.Run{&c.A.runs[0].Run, &c.B.runs[0].Run}); text != "" {
 		add("%s; state it beside a ranking", text)
 	}
@@ -137,6 +140,20 @@ func (c Comparison) String() string {
 		lines = append(lines, result.String())
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Claimed says which of the two is CLAIMED; "" if both are verified.
+func (c Comparison) Claimed() string {
+	var which []string
+	for i, v := range []Variant{c.A, c.B} {
+		if slices.ContainsFunc(v.runs, func(r *folder.Run) bool { return r.Verdict.Claimed }) {
+			which = append(which, string(rune('A'+i))+" is CLAIMED")
+		}
+	}
+	if len(which) == 0 {
+		return ""
+	}
+	return strings.Join(which, ", ") + ": nobody has verified what a team's own programs say"
 }
 
 // Headline returns the answer in short, and what it is computed from.

@@ -153,6 +153,13 @@ func (s *Sweep) TrialName(t metrics.Trial) string {
 // nodesKnob is the number of nodes as a knob.
 const nodesKnob = "nodes"
 
+// The settings that have the commit of a foreign store's program and of a team's client, or
+// their digests.
+const (
+	StoreProgram  = "store's program"
+	ClientProgram = "client's program"
+)
+
 // SweepOf makes a sweep whose trials are the runs. Its knobs are the number of nodes
 // and all else in which the runs differ, except for seeds: work, class, commit, and the
 // numbers of servers and clients where the number of nodes does not say them.
@@ -207,7 +214,8 @@ func otherKnobs(configurations []map[string]string) []string {
 
 // Configuration returns a run's settings by the names of a sweep's knobs: the flags that
 // define the work, the engine, the number of nodes, and the commit of the programs. The
-// seed is none of them: trials of one configuration may have different seeds.
+// seed is none of them: trials of one configuration may have different seeds. What a team claims is
+// never one with what is verified.
 func (r *Run) Configuration() map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, r.Workload)
@@ -219,10 +227,18 @@ func (r *Run) Configuration() map[string]string {
 	if r.Quick {
 		all["quick"] = "yes"
 	}
+	all["result"] = metrics.Verdict{Valid: !r.IsClaimed(), Claimed: r.IsClaimed()}.Word() // if it has one
 	if commit := r.commit(); commit != "" {
 		all["git commit"] = commit
 	}
-	all["store"] = r.Store.RankClass()
+	if all["store"] = r.Store.RankClass(); r.Store != nil && r.Store.Commit+r.Store.Binary != "" {
+		all[StoreProgram] = cmp.Or(r.Store.Commit, fmt.Sprintf("%.16s", r.Store.Binary))
+	}
+	for _, s := range r.Summaries(metrics.Client) {
+		if c := s.Claim; c != nil && c.SHA256 != "" {
+			all[ClientProgram] = cmp.Or(c.Commit, fmt.Sprintf("%.16s", c.SHA256))
+		}
+	}
 	maps.Copy(all, r.Conditions())
 	maps.DeleteFunc(all, func(_, value string) bool { return value == "" }) // settings of kvlab's own store, of another
 	for name, value := range map[string]string{"lab": r.Lab.String(), metrics.EngineFlag: r.Settings(metrics.Server).Engine(), "model": r.Model()} {
@@ -239,17 +255,6 @@ func (r *Run) commit() string {
 	text := r.GitCommit
 	if r.ServerCommit != "" {
 		text += ", servers " + r.ServerCommit
-	}
-	if r.Store != nil && r.Store.Commit+r.Store.Binary != "" {
-		text += ", store " + cmp.Or(r.Store.Commit, fmt.Sprintf("%.16s", r.Store.Binary))
-	}
-	for _, role := range []metrics.Role{metrics.Server, metrics.Client} {
-		for _, s := range r.Summaries(role) {
-			if c := s.Claim; c != nil && c.SHA256 != "" && (role == metrics.Client || r.Store == nil) {
-				text += fmt.Sprintf(", %s's %s %s", c.Program, role, cmp.Or(c.Commit, fmt.Sprintf("%.16s", c.SHA256)))
-				break
-			}
-		}
 	}
 	if !strings.HasSuffix(r.GitCommit, "-dirty") {
 		return text

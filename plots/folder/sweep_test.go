@@ -52,6 +52,10 @@ func runOf(id, commit string, servers, clients int) *Run {
 func TestSweepOfPoolsNothing(t *testing.T) {
 	other := runOf("e", "a", 1, 1)
 	other.Workload = metrics.Settings{"records": "100"}
+	claims := runOf("f", "a", 1, 1)
+	for _, n := range claims.Nodes {
+		n.Config.Capabilities = &metrics.Capabilities{Driver: metrics.ClaimsDriver}
+	}
 	for _, test := range []struct {
 		name  string
 		knobs string
@@ -63,6 +67,7 @@ func TestSweepOfPoolsNothing(t *testing.T) {
 		{"commits", "nodes,git commit", []*Run{runOf("a", "a", 1, 1), runOf("b", "b", 1, 1)}, 2},
 		{"changed commits", "nodes,git commit", []*Run{runOf("a", "a-dirty", 1, 1), runOf("b", "a-dirty", 1, 1)}, 2},
 		{"topologies", "nodes,servers + clients", []*Run{runOf("a", "a", 2, 2), runOf("b", "a", 1, 3)}, 2},
+		{"a claim", "nodes,result", []*Run{runOf("a", "a", 1, 1), claims}, 2},
 		{"work", "nodes,records", []*Run{runOf("a", "a", 1, 1), other}, 2},
 	} {
 		s := SweepOf(test.runs)

@@ -67,7 +67,7 @@ func (s *Sweep) Describe() string {
 		}
 	}
 	if fewest < 6 {
-		parts = append(parts, fmt.Sprintf("fewer than 6 valid trials have no interval (the fewest here: %d)", fewest))
+		parts = append(parts, fmt.Sprintf("fewer than 6 %s trials have no interval (the fewest here: %d)", metrics.ResultWord(s.Trials), fewest))
 	}
 	return describe(parts, "sweep", s.ID)
 }

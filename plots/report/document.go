@@ -86,6 +86,9 @@ func (d *Document) Compared(c compare.Comparison) {
 	if d != nil {
 		headline, basis := c.Headline()
 		d.Answer, d.Figures = &answer.Answer{Headline: headline, Basis: basis, Caveats: []answer.Caveat{}}, c.Figures()
+		if text := c.Claimed(); text != "" {
+			d.Answer.Caveats = append(d.Answer.Caveats, answer.Caveat{Name: "CLAIMED", Text: text, Do: "measure with --target or --client, which verify"})
+		}
 	}
 }
 

@@ -78,7 +78,7 @@ func ratesTable(run metrics.Run) table {
 	t.Columns = append(t.Columns, "misses", "median of its seconds, ops/s")
 	for _, node := range run.Nodes {
 		texts := []string{node.Name, string(node.Role)}
-		if s := node.Summary; s != nil {
+		if s := node.Summary; s != nil && (node.Role == metrics.Client || run.Counting != metrics.CountsNone || s.InWindow.Ops() > 0) {
 			texts = append(texts, format.Count(s.OpsPerS()))
 			for kind, n := range s.InWindow.ByKind() {
 				if all.Shows(kind) {

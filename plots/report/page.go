@@ -44,7 +44,7 @@ var words = template.FuncMap{
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
 	"rate":    answer.Rate, "bytes": answer.Bytes, "rates": ratesTable,
-	"share": percent, "interval": intervalWords, "limit": answer.Limit,
+	"shade": shade, "share": percent, "interval": intervalWords, "limit": answer.Limit,
 	"claimName": chart.ClaimName, "traits": traitsTable, "pairs": pairsText,
 }
 
@@ -111,6 +111,17 @@ func named(all []figure.Figure, names ...string) []figure.Figure {
 type rawFile struct {
 	Name string // also the element's id
 	JSON any
+}
+
+// shade returns the style of a verdict: a claim is neither good nor bad.
+func shade(verdict string) string {
+	switch verdict, _, _ = strings.Cut(verdict, ","); verdict {
+	case "VALID":
+		return "good"
+	case "CLAIMED":
+		return "soft"
+	}
+	return "bad"
 }
 
 // File is a file of a folder's results.

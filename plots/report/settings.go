@@ -32,7 +32,9 @@ func flagsOf(r *folder.Run, knobs []metrics.Knob) map[string]string {
 		}
 	}
 	maps.DeleteFunc(all, func(name, value string) bool {
-		return value == "" || slices.ContainsFunc(knobs, func(k metrics.Knob) bool { return strings.HasSuffix(name, "-"+k.Name) })
+		return value == "" || slices.ContainsFunc(knobs, func(k metrics.Knob) bool {
+			return strings.HasSuffix(name, "-"+k.Name[strings.LastIndexByte(k.Name, '.')+1:])
+		})
 	})
 	return all
 }

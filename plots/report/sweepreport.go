@@ -155,7 +155,7 @@ func curveTables(s *folder.Sweep) (tables []table) {
 // curve's table.
 func SweepSummary(s *folder.Sweep) string {
 	a := AnswerOf(s)
-	result := a.Headline + ", " + a.Basis
+	result := strings.Join(format.NonEmpty(a.Headline, a.Basis), ", ")
 	if curves := chart.CurvesOf(s); curve.Is(s.Sweep) && len(curves) > 0 {
 		result = curves[0].String()
 	}

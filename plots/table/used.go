@@ -56,7 +56,7 @@ func UsedNotes(run metrics.Run) (notes []string) {
 	if server.Unseen != "" {
 		notes = append(notes, "the store's process is not sampled: "+server.Unseen)
 	}
-	if server.Payload {
+	if server.Payload && server.RxBytesPerS.Peak+server.TxBytesPerS.Peak > 0 {
 		notes = append(notes, "in and out: what the calls carried, without headers, since servers and clients share an interface")
 	}
 	return notes

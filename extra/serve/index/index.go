@@ -32,7 +32,7 @@ type Entry struct {
 	Work    string    `json:"work"`      // as in "YCSB-B theta 0.99, 2+2, slab"; of several points, of the first
 	OpsPerS float64   `json:"ops_per_s"` // of a run, or the median of trials of one point; else 0
 	P99     *float64  `json:"p99_us"`    // likewise: of the calls, in an open loop of the operations; nil if they are too few
-	Verdict string    `json:"verdict"`   // VALID, INVALID or INCOMPLETE
+	Verdict string    `json:"verdict"`   // VALID, CLAIMED, INVALID or INCOMPLETE
 	Result  string    `json:"result"`    // the headline of several points, or why there is no result
 	Page    string    `json:"page"`      // the file that shows it; "" without one
 
@@ -205,9 +205,7 @@ func kindOf(s *folder.Sweep) string {
 
 // judge takes over a verdict, and of a failure the reason.
 func (e *Entry) judge(a answer.Answer) {
-	if e.Verdict = a.Verdict; a.Good {
-		e.Verdict = metrics.Verdict{Valid: true}.String()
-	}
+	e.Verdict, _, _ = strings.Cut(a.Verdict, ",") // the caveats follow
 	for _, r := range a.Caveats {
 		e.Caveats = append(e.Caveats, r.Name)
 	}
