@@ -90,7 +90,7 @@ var clients = map[string]func(hosts []string, secs string) error{
 	"right":  func(hosts []string, secs string) error { return waits(hosts, secs, 1) },
 	"triple": func(hosts []string, secs string) error { return waits(hosts, secs, 3) },
 	"never":  neverWaits,
-	"hangs":  func([]string, string) error { select {} },
+	"hangs":  func([]string, string) error { time.Sleep(time.Hour); return nil },
 	"silent": func(hosts []string, secs string) error { return waits(hosts, secs, 0) },
 	"fails":  func([]string, string) error { return errors.New("no such host") },
 }
