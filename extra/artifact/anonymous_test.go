@@ -108,10 +108,10 @@ func TestAnonymous(t *testing.T) {
 
 // What is left is found, and refused.
 func TestCheckHidden(t *testing.T) {
-	for text, found := range map[string]bool{"by vm.": true, "zebra_1": false, "x/zebra/y": true, "BASE64+vm/": false, "/work/alice/x": true, "Alice Liddell": true, "": false} {
+	for text, found := range map[string]bool{"by vm.": true, "zebra_1": false, "x/zebra/y": true, "BASE64+vm/": false, "/srv/alice/x": true, "Alice Liddell": true, "": false} {
 		stage := t.TempDir()
 		write(t, filepath.Join(stage, "data", "run.json"), text)
-		a := artifact{stage: stage, mask: &mask{root: "/work/alice", machines: map[string]string{"vm": "node0", "zebra": "node1"}, authors: map[string]string{"Alice Liddell": "author0"}}}
+		a := artifact{stage: stage, mask: &mask{root: "/srv/alice", machines: map[string]string{"vm": "node0", "zebra": "node1"}, authors: map[string]string{"Alice Liddell": "author0"}}}
 		if err := a.checkHidden(); (err != nil) != found {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -52,6 +52,12 @@ type artifact struct {
 	mask      *mask // of an anonymous artifact, once its data is hidden
 }
 
+// measurable reports whether the artifact has all that its command needs: the entries of a class
+// and a team's own programs are not packed.
+func (a *artifact) measurable() bool {
+	return a.plan.Class == nil && !slices.ContainsFunc(a.runs, func(r *folder.Run) bool { return r.HostsClient() })
+}
+
 // Pack packs the folder of a run, a sweep, a comparison, a curve, a study or a class, which a
 // checkout's programs have made, into the file out, a tar archive compressed by gzip. It
 // replaces a file of that name. The same folder, commit and versions of Go, GNU tar and gzip give
@@ -199,7 +205,7 @@ func (a *artifact) addRecords() error {
 	files := map[string][]byte{
 		"figures.sh": figuresScript, "host.json": append(hosts, '\n'), "commit.txt": []byte(a.plan.GitCommit + "\n"), "programs.sha256": []byte(a.sums(shown)),
 	}
-	if a.plan.Class == nil { // its entries are not packed
+	if a.measurable() {
 		files["run.sh"] = runScript
 	}
 	if len(a.tree.diff) > 0 {

@@ -32,7 +32,7 @@ type page struct {
 
 // addReadme writes README.md, which says what the result is and how to get it again.
 func (a *artifact) addReadme() error {
-	p := page{ID: a.plan.ID, Commit: a.plan.GitCommit, Figures: a.figures, Changed: len(a.tree.diff) > 0, Measurable: a.plan.Class == nil, Missing: a.notes}
+	p := page{ID: a.plan.ID, Commit: a.plan.GitCommit, Figures: a.figures, Changed: len(a.tree.diff) > 0, Measurable: a.measurable(), Missing: a.notes}
 	if len(a.plan.Command) > 0 {
 		p.Command = format.CommandLine(append([]string{"./run-cluster.sh"}, a.plan.Command[1:]...))
 	}
