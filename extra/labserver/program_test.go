@@ -124,8 +124,18 @@ func TestProgram(t *testing.T) {
 	}
 	summary := next(func(e node.Event) bool { return e.Record != nil && e.Record.Summary != nil }).Record.Summary
 	w := summary.Witness
-	if w == nil || w.Form != "citywatch?preload=100" || w.Ops() != said.Ops || w.Hits != w.Gets || w.Connections != 2 || w.Distinct != 100 || w.Highest != 99 {
-		t.Errorf("the client did %d operations; the witness %+v", said.Ops, w)
+	if w == nil {
+		t.Fatal("no witness")
+	}
+	// A slow machine leaves no time for an operation of each of the hundred keys.
+	var distinct, highest uint64
+	for key := range w.HotGets {
+		if w.HotGets[key]+w.HotPuts[key] > 0 {
+			distinct, highest = distinct+1, uint64(key)
+		}
+	}
+	if w.Form != "citywatch?preload=100" || w.Ops() != said.Ops || w.Hits != w.Gets || w.Connections != 2 || w.Distinct != distinct || w.Highest != highest || highest > 99 {
+		t.Errorf("the client did %d operations on %d keys, to key %d; the witness %+v", said.Ops, distinct, highest, w)
 	}
 	want := metrics.Counts{Gets: w.Gets, Puts: w.Puts, Hits: w.Hits, Calls: summary.Total.Calls}
 	if summary.Total != want || len(summary.Peers) != 1 || summary.Peers[0].Peer != labserver.Peer || summary.Strangers != nil {
