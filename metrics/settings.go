@@ -78,7 +78,7 @@ func (s Settings) Profiled() bool {
 }
 
 // Rate returns the operations per second of all clients that an open loop offers, or a share of
-// a closed loop's peak, as in 80%; see Open.
+// a closed loop's peak, as in 80%, or stages of these; see Open.
 func (s Settings) Rate() string { return s["rate"] }
 
 // Records returns how many are loaded.
@@ -144,9 +144,9 @@ func (s Settings) Caches() bool { return s.Cache() != "" && s.Cache() != "0" }
 // Open reports whether the loop is open.
 func (s Settings) Open() bool { return s.Rate() != "" && s.Rate() != "0" }
 
-// MeasuresPeak reports whether the first half of the warm-up is a closed loop, as Rate is a
-// share of its peak.
-func (s Settings) MeasuresPeak() bool { return strings.HasSuffix(s.Rate(), "%") }
+// MeasuresPeak reports whether the first half of the warm-up is a closed loop, as Rate has
+// shares of its peak.
+func (s Settings) MeasuresPeak() bool { return strings.Contains(s.Rate(), "%") }
 
 // AutoBatch reports whether the client finds its batch itself.
 func (s Settings) AutoBatch() bool { return s["batch"] == "auto" }

@@ -3,6 +3,8 @@ package workload
 import (
 	"math/rand/v2"
 	"time"
+
+	"kvlab/workload/profile"
 )
 
 // The arrival processes of an open loop.
@@ -48,6 +50,10 @@ type Arrivals struct {
 	units  float64    // next in mean gaps
 	random *rand.Rand // Poisson's; nil for Constant
 	player *player    // a trace's, whose times take the place of gaps; else nil
+
+	course  *profile.Course // from opens on; nil of a constant rate, and before Follow
+	opens   time.Duration
+	workers float64 // that share the course
 }
 
 // NewArrivals returns a worker's arrivals. rate is the rate of all workers of all nodes
@@ -59,7 +65,7 @@ type Arrivals struct {
 // at k/rate.
 func NewArrivals(kind string, rate float64, seed uint64, p Place) *Arrivals {
 	workers := float64(p.Nodes) * float64(p.Workers)
-	a := &Arrivals{gap: workers / rate * float64(time.Second)}
+	a := &Arrivals{gap: workers / rate * float64(time.Second), workers: workers}
 	if kind == Poisson {
 		a.random = rand.New(rand.NewPCG(leaf(seed, arrivalBranch, p.Node, p.Worker)))
 	} else {
@@ -80,6 +86,27 @@ func (p *Plan) Arrivals(kind string, rate float64, place Place) *Arrivals {
 	return a
 }
 
+// Follow makes the times those of a course from opens on, when they have been at its first rate.
+// Due must not have returned a time after opens. Only the first call has an effect.
+//
+// Poisson's times are a Poisson process with the course's rate, because the inverse of its integral
+// maps one of rate 1 to it (Kingman, section 4.5).
+func (a *Arrivals) Follow(c *profile.Course, opens time.Duration) {
+	if a.course == nil && !c.Constant() {
+		a.course, a.opens = c, opens
+		a.next = a.due()
+	}
+}
+
+// due returns the time of so many units.
+func (a *Arrivals) due() time.Duration {
+	at := time.Duration(a.units * a.gap)
+	if a.course == nil || at <= a.opens {
+		return at
+	}
+	return a.opens + a.course.At((a.units-float64(a.opens)/a.gap)*a.workers)
+}
+
 // advance computes the next time. It adds gaps with a mean of 1, so rounding errors of
 // nanoseconds do not add up: a float64 holds the sum of 10^9 gaps to seven digits.
 func (a *Arrivals) advance() {
@@ -92,7 +119,7 @@ func (a *Arrivals) advance() {
 		gap = a.random.ExpFloat64()
 	}
 	a.units += gap
-	a.next = time.Duration(a.units * a.gap)
+	a.next = a.due()
 }
 
 // Next returns the first time that Due has not returned.

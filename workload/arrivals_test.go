@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"kvlab/workload/profile"
 )
 
 // together returns the moments up to until of all workers of all nodes, in order.
@@ -148,5 +150,92 @@ func TestArrivalsShareNoStream(t *testing.T) {
 func TestCheckArrivals(t *testing.T) {
 	if err := CheckArrivals("Poisson"); err == nil || err.Error() != `-arrivals "Poisson": want one of poisson, constant; did you mean poisson?` {
 		t.Errorf("error %v", err)
+	}
+}
+
+// followed returns the times of all workers on a course that begins at opens, relative to it. They
+// learn of it when learn has passed.
+func followed(kind string, c *profile.Course, seed uint64, workers int, opens, until, learn time.Duration) (all []time.Duration) {
+	var due [64]time.Duration
+	for worker := range workers {
+		a := NewArrivals(kind, c.First(), seed, Place{0, 1, worker, workers})
+		take := func(until time.Duration) {
+			for n := len(due); n == len(due); {
+				n = a.Due(until, due[:])
+				for _, at := range due[:n] {
+					all = append(all, at-opens)
+				}
+			}
+		}
+		take(learn)
+		a.Follow(c, opens)
+		take(opens + until)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// course returns the course of a rate of one mean, and its length.
+func course(t *testing.T, text string) (*profile.Course, time.Duration) {
+	t.Helper()
+	var r profile.Rate
+	if err := r.Set(text); err != nil {
+		t.Fatal(err)
+	}
+	length, err := r.Fit(0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Course(r.OpsPerS), length
+}
+
+// changing are rates of each form, whose stages have 20 and more operations.
+var changing = []string{"1k@100ms,9k@20ms,1k@100ms", "500..8k@100ms,200..0@150ms,0@50ms,3k@30ms", "2k~2k/40ms@100ms,2k@50ms"}
+
+// Over many seeds the operations in each tenth of each stage are Poisson's, with the integral of its
+// rate as their mean: the sum of (n-m)^2/m is chi-square distributed. Nor do the tenths before and
+// after the opening differ, nor depends a time on when the worker learns of the course.
+func TestArrivalsFollowACourse(t *testing.T) {
+	const seeds, opens = 200, 37 * time.Millisecond
+	for _, text := range changing {
+		c, length := course(t, text)
+		step := length / 100
+		square, cells := 0.0, 0
+		counts := make(map[int]float64)
+		for seed := range uint64(seeds) {
+			all := followed(Poisson, c, seed, 8, opens, length, 0)
+			for _, at := range all {
+				counts[int(math.Floor(float64(at)/float64(step)))]++
+			}
+			if seed > 3 {
+				continue
+			}
+			if late := followed(Poisson, c, seed, 8, opens, length, opens-1); !slices.Equal(all, late) {
+				t.Errorf("%s, seed %d: other times if the workers learn of the course late", text, seed)
+			}
+		}
+		for i := -int(opens/step) + 1; i < 100; i++ {
+			want := seeds * (c.Sum(time.Duration(i+1)*step) - c.Sum(time.Duration(i)*step))
+			if want < 5 { // too few for the law
+				continue
+			}
+			square, cells = square+(counts[i]-want)*(counts[i]-want)/want, cells+1
+		}
+		if z := (square - float64(cells)) / math.Sqrt(2*float64(cells)); math.Abs(z) > 4 || cells < 50 {
+			t.Errorf("%s: chi-square %.1f of %d cells, %.1f standard deviations off (seeds 0 to %d)", text, square, cells, z, seeds-1)
+		}
+	}
+}
+
+// The k-th operation of all constant workers is due where the integral of the rate is k.
+func TestConstantArrivalsFollowACourse(t *testing.T) {
+	for _, text := range changing {
+		c, length := course(t, text)
+		const opens = 20 * time.Millisecond
+		for k, at := range followed(Constant, c, 1, 7, opens, length-1, 0) {
+			if sum := float64(k) + c.Sum(-opens); sum < c.Sum(at-3)-1e-6 || sum > c.Sum(at+3)+1e-6 {
+				t.Fatalf("%s: operation %d is due at %v after the opening, where the sum is %v and not %v", text, k, at, c.Sum(at), sum)
+			}
+		}
 	}
 }

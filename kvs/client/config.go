@@ -50,7 +50,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Var(&c.Cached, "cache", "`size` of the client's memory for values, such as 64MiB, or all for every record: servers do not send a value that the client holds, nor a value twice in a reply; every operation is still executed and answered")
 	flags.BoolVar(&c.CRC, "crc", c.CRC, "put a checksum on every request and reply (CRC-32C)")
 	flags.BoolVar(&c.Retry, "retry", c.Retry, "if a connection breaks, or answers nothing for half of -call-timeout, make it again and send its calls in flight again; each call is applied once")
-	flags.Var(&c.Rate, "rate", "open loop: `ops/s` that all clients together offer, such as 200k, a number of times the rate of the trace of -replay, such as 50x, or a share such as 70% of what a closed loop makes in the first half of the warm-up; latency counts from the moment when an operation was due, even if it was sent later (default a closed loop)")
+	flags.Var(&c.Rate, "rate", "open loop: `ops/s` that all clients together offer, such as 200k, a number of times the rate of the trace of -replay, such as 50x, or a share such as 70% of what a closed loop makes in the first half of the warm-up; or stages of such levels, as in 100k@10s,500k@500ms,100k@20s, with ramps 50k..400k and sines 300k~200k/60s (mean, amplitude, period), which make the window; latency counts from the moment when an operation was due, even if it was sent later (default a closed loop)")
 	flags.StringVar(&c.Arrivals, "arrivals", c.Arrivals, "how the operations of -rate follow each other: poisson, or constant")
 	flags.StringVar(&c.Router, "router", c.Router, "which server owns a key: "+route.Usage())
 	flags.StringVar(&c.Codec, "codec", c.Codec, "how calls travel: "+strings.Join(wire.Codecs, ", ")+"; as the server's")
@@ -95,6 +95,10 @@ func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Ro
 	if err := c.replay(flags, given); err != nil {
 		return err
 	}
+	var err error
+	if c.Window, err = c.Rate.Fit(c.Window, given["secs"]); err != nil {
+		return err
+	}
 	if !given["batch"] {
 		c.LowerBatch()
 	}
@@ -123,6 +127,9 @@ func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 	mean, err := c.Workload.Resolve()
 	if err != nil {
 		return err
+	}
+	if c.Rate.Stages != nil {
+		return fmt.Errorf("-rate %s does not go with -replay %s: operations are due at the trace's times", c.Rate, c.Workload.Replay)
 	}
 	c.ValueSize = size.Constant(max(mean, value.HeaderLen))
 	if c.Rate.Speed > 0 {

@@ -59,7 +59,7 @@ func (l *Launcher) parseArgs(args []string, help io.Writer) (Config, error) {
 		return *cfg, err
 	}
 	cfg.notes = text.notes
-	err = asTyped(cfg.validate(fs), args, extras)
+	err = asTyped(cmp.Or(cfg.validate(fs), cfg.fitStages()), args, extras)
 	short := cfg.Quick
 	if i := slices.IndexFunc(planners, Planner.Asked); i >= 0 && err == nil {
 		cfg.planner = planners[i]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
@@ -13,6 +14,7 @@ import (
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/plots/compare"
+	"kvlab/workload/profile"
 )
 
 // Rule says what may stand beside a flag. All names are of flags, with spaces between them.
@@ -120,6 +122,25 @@ func (c Config) validate(fs *flag.FlagSet) error {
 		}
 		if c.sets(knob.Name) {
 			return fmt.Errorf("--sweep %s: the rest of the command line sets it too", knob.Name)
+		}
+	}
+	return nil
+}
+
+// fitStages refuses what does not go with the stages of a -rate, and notes the window that they
+// make. The client names what is wrong with the stages themselves.
+func (c *Config) fitStages() error {
+	rate := profile.Parsed(plan.ValueOf(c.ClientArgs, "rate"))
+	if rate.Stages == nil {
+		return nil
+	}
+	switch {
+	case c.Soak > 0:
+		return fmt.Errorf("--soak: it is as long as it says, and so are the stages of -rate %s: want one of them", rate)
+	case c.Secs == 0 && !plan.HasFlag(c.ClientArgs, "secs"):
+		if window, _ := rate.Fit(0, false); window > 0 {
+			c.notes = append(c.notes, fmt.Sprintf("-rate: its stages make a window of %v", window))
+			c.ClientArgs = plan.With(c.ClientArgs, "secs", strconv.FormatFloat(window.Seconds(), 'f', -1, 64)) // --quick gives another
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"kvlab/kvs/route"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/profile"
 	"kvlab/workload/size"
 )
 
@@ -44,7 +45,7 @@ type Config struct {
 	Repeat        bool          // -repeat: resends the first round and checks no reply
 	Verify        int           // -verify: compare one value in N in full; 1 is every value; VerifyNone skips even the headers
 	Linearizable  bool          // -linearizable: verify that the operations on some keys are linearizable
-	Rate          Rate          // -rate: what an open loop offers; the zero Rate is a closed loop
+	Rate          profile.Rate  // -rate: what an open loop offers; the zero Rate is a closed loop
 	Arrivals      string        // -arrivals: how the operations of an open loop follow each other
 	WarmUp        time.Duration // -warmup: the time before the window
 	Window        time.Duration // -secs: the measured window
@@ -85,9 +86,6 @@ const maxWorkers = 1 << 16
 // maxInFlight bounds the memory of a worker's rounds.
 const maxInFlight = 64
 
-// maxRate is one operation per nanosecond, the resolution of due times.
-const maxRate = 1e9
-
 // longestID is the decimal length of the largest record id.
 const longestID = 20
 
@@ -108,7 +106,7 @@ func (c Config) Validate() error {
 		cli.Want(len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, "at most %d bytes", kvs.MaxKeyLen-longestID),
 		cli.Want(!c.Repeat || !c.AutoBatch && !c.Rate.Open() && c.Cached == 0, "-repeat", c.Repeat, "neither -batch auto nor -rate nor -cache with it"),
 		cli.Want(c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"),
-		cli.Want(c.Rate.OpsPerS <= maxRate, "-rate", c.Rate, "at most %.0f operations per second", maxRate),
+		cli.Want(c.Rate.Highest() <= profile.Most, "-rate", c.Rate, "at most %.0f operations per second", profile.Most),
 		cli.Want(c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"),
 		cli.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls in flight"),
 		cli.Want(c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"),

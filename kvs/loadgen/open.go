@@ -2,16 +2,13 @@ package loadgen
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"kvlab/internal/cli"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/profile"
 )
 
 // driveOpen runs every worker of an open loop until the schedule ends. If the rate is a share
@@ -27,7 +24,8 @@ func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) 
 		}
 		rate, begin = c.Rate.Share*peak*float64(c.Clients), begin.Add(c.WarmUp/2)
 	}
-	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.runOpen(ctx, c, momentOf(begin), s, rate) })
+	course := c.Rate.Course(rate)
+	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.runOpen(ctx, c, momentOf(begin), s, course) })
 	g.offered = &metrics.Offered{Arrivals: c.Arrivals, OpsPerS: rate / float64(c.Clients), PeakOpsPerS: peak, RunOpsPerS: rate}
 	if window := s.window.Load(); window != nil {
 		g.offered.OpensNs, g.offered.ClosesNs = int64(window.opens-momentOf(begin)), int64(window.closes-momentOf(begin))
@@ -68,14 +66,15 @@ const pollInterval = 100 * time.Millisecond
 // due, up to a batch. Operations that become due while the worker waits for replies go
 // into a later round; their latency counts from their due time. When the window has
 // closed, the worker sends the operations that were due in it, for as long as a call may
-// take; what it has not sent then is offered and not achieved.
-func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule, rate float64) error {
+// take; what it has not sent then is offered and not achieved. The operations are due at the
+// course's first rate until the window opens.
+func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule, course *profile.Course) error {
 	timer, err := newPreciseTimer(ctx)
 	if err != nil {
 		return err
 	}
 	defer timer.file.Close()
-	arrivals := w.plan.Arrivals(c.Arrivals, rate, c.place(w.id))
+	arrivals := w.plan.Arrivals(c.Arrivals, course.First(), c.place(w.id))
 	defer func() { w.offer(arrivals, begin, s) }()
 	size := newBatchSize(c)
 	r := &w.rounds[0]
@@ -83,6 +82,9 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 	for ctx.Err() == nil {
 		r.begin()
 		r.empty()
+		if window := s.window.Load(); window != nil { // it opens later
+			arrivals.Follow(course, window.opens-begin)
+		}
 		next := begin + arrivals.Next()
 		if s.over(next) || s.over(r.begun-c.CallTimeout) {
 			return w.spotRest(s)
@@ -183,50 +185,4 @@ func (w *worker) offer(arrivals *workload.Arrivals, begin moment, s schedule) {
 		n = arrivals.Due(window.closes-begin-1, due[:])
 		w.sums.Offered += after(due[:n], window.opens-begin)
 	}
-}
-
-// Rate is the load that an open loop offers. At most one of OpsPerS and Share is set. The zero
-// Rate means a closed loop.
-type Rate struct {
-	OpsPerS float64 // of all clients together
-	Speed   float64 // how many times as fast as the trace OpsPerS is; 0 if it was not typed so
-	Share   float64 // of the throughput of the client's closed loop in the first half of the warm-up, above 0
-}
-
-// Open reports whether the loop is open.
-func (r Rate) Open() bool { return r != Rate{} }
-
-// Set reads a number of operations per second, with k or M for thousands and millions,
-// or a share in per cent: "200000", "200k", "1.5M", "70%".
-func (r *Rate) Set(text string) error {
-	if speed, of := strings.CutSuffix(text, "x"); of {
-		n, err := strconv.ParseFloat(speed, 64)
-		if err != nil || !(n > 0) || n > maxRate {
-			return errors.New("want a number of times the rate of a trace, such as 50x")
-		}
-		*r = Rate{Speed: n}
-		return nil
-	}
-	number, share := strings.CutSuffix(text, "%")
-	n, ok := cli.ParseCount(number)
-	if !ok || share && strings.ContainsAny(number, "kKmMgG") {
-		return errors.New("want operations per second of all clients together, such as 200k, or a share of the measured peak, such as 70%")
-	}
-	if *r = (Rate{OpsPerS: n}); share {
-		*r = Rate{Share: n / 100}
-	}
-	return nil
-}
-
-// String returns what Set reads; "" for a closed loop.
-func (r Rate) String() string {
-	switch {
-	case r.Speed > 0:
-		return strconv.FormatFloat(r.Speed, 'g', -1, 64) + "x"
-	case r.Share > 0:
-		return strconv.FormatFloat(100*r.Share, 'g', 12, 64) + "%"
-	case r.OpsPerS > 0:
-		return strconv.FormatFloat(r.OpsPerS, 'f', -1, 64)
-	}
-	return ""
 }

@@ -123,25 +123,3 @@ func TestEachOperationKeepsItsMoment(t *testing.T) {
 		}
 	}
 }
-
-func TestRateSet(t *testing.T) {
-	for text, want := range map[string]Rate{
-		"1": {OpsPerS: 1}, "200k": {OpsPerS: 200_000}, "1.5M": {OpsPerS: 1.5e6}, "1e5": {OpsPerS: 1e5}, "0.5": {OpsPerS: 0.5},
-		"70%": {Share: 0.7}, "110%": {Share: 1.1}, "0.5%": {Share: 0.005},
-	} {
-		var got, again Rate
-		err := got.Set(text)
-		if err != nil || got != want {
-			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
-		}
-		if err := again.Set(got.String()); err != nil || again != got {
-			t.Errorf("%s prints as %s, which is %+v, %v", text, got, again, err)
-		}
-	}
-	for _, text := range []string{"", "0", "-1", "k", "%", "1 k", "Inf", "NaN", "1e999", "7k%", "-5%", "0%"} {
-		var got Rate
-		if err := got.Set(text); err == nil {
-			t.Errorf("%q: %+v, want an error", text, got)
-		}
-	}
-}

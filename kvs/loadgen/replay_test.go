@@ -17,6 +17,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/profile"
 	"kvlab/workload/trace"
 )
 
@@ -161,7 +162,7 @@ func TestReplay(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"closed":    nil,
 		"in flight": func(c *Config) { c.InFlight = 3 },
-		"open":      func(c *Config) { c.Rate = Rate{OpsPerS: float64(compiled.Ops) * 4} }, // a quarter of a second
+		"open":      func(c *Config) { c.Rate = profile.Rate{OpsPerS: float64(compiled.Ops) * 4} }, // a quarter of a second
 		"prefix":    func(c *Config) { c.Workload.Ops = compiled.Ops / 3 },
 	} {
 		t.Run(name, func(t *testing.T) {

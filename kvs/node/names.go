@@ -27,6 +27,7 @@ var Theirs = map[string]string{
 	"data-verify": "-verify: every reply is checked, unless it says less", "R": "-value-size: the bytes are random",
 	"random-data": "-value-size: the bytes are random", "data-size-list": "-value-size LEAST-MOST, or etc",
 	"trace":         "-exec-trace for an execution trace of the program, or -replay for a trace of operations",
-	"clients-start": "--curve: rates, step by step", "x": "--trials", "run-count": "--trials",
+	"clients-start": "-rate in stages, such as 50k@10s,100k@10s, or --curve", "clients-step": "-rate in stages, such as 50k@10s,100k@10s, or --curve",
+	"step-duration": "-rate in stages, such as 50k@10s,100k@10s", "start-qps": "-rate with a ramp, such as 50k..400k@30s", "end-qps": "-rate with a ramp, such as 50k..400k@30s", "x": "--trials", "run-count": "--trials",
 	"json-out-file": "kvsplot export: any run folder as CSV or JSON", "hdr-file-prefix": "latency.hlog, which every run folder has",
 }

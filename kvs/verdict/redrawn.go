@@ -14,6 +14,7 @@ import (
 	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/profile"
 )
 
 // redrawn is the number of operations of a run that are drawn again, and likewise of due
@@ -76,7 +77,7 @@ func checkArrivals(run *judged) finding {
 		if sums.Offered != s.Offered.Ops {
 			return failed(node.Name, "%d operations were due in the window, of its workers %d", s.Offered.Ops, sums.Offered)
 		}
-		if rate, err := strconv.ParseFloat(run.Workload.Rate(), 64); err == nil && math.Abs(s.Offered.OpsPerS*clients-rate) > 1e-6*rate {
+		if rate := profile.Parsed(run.Workload.Rate()).OpsPerS; rate > 0 && math.Abs(s.Offered.OpsPerS*clients-rate) > 1e-6*rate {
 			return failed(node.Name, "%.1f ops/s were offered by one of %d clients, -rate is %s", s.Offered.OpsPerS, run.Count(metrics.Client), run.Workload.Rate())
 		}
 		if all := s.Offered.RunOpsPerS; math.Abs(s.Offered.OpsPerS*clients-all) > 1e-6*all {
@@ -85,7 +86,7 @@ func checkArrivals(run *judged) finding {
 		if length := time.Duration(s.Offered.ClosesNs - s.Offered.OpensNs).Seconds(); math.Abs(length-s.WindowLengthS) > 1e-6 {
 			return failed(node.Name, "operations were due in a window of %.6f s, the client's has %.6f s", length, s.WindowLengthS)
 		}
-		mean := s.Offered.OpsPerS * s.WindowLengthS
+		mean := profile.Parsed(run.Workload.Rate()).Course(s.Offered.OpsPerS).Sum(time.Duration(s.WindowLengthS * float64(time.Second)))
 		if !run.replays() && math.Abs(float64(s.Offered.Ops)-mean) > rareDeviations*math.Sqrt(mean)+float64(len(s.Workers)) {
 			return failed(node.Name, "%d operations were due in the window, the rate gives %.0f", s.Offered.Ops, mean)
 		}
@@ -114,18 +115,22 @@ func checkArrivals(run *judged) finding {
 // for a mean of 1. Fewer than 1000 are not near enough to normal.
 func checkDues(run *judged, w placed) finding {
 	o, law := w.node.Summary.Offered, run.Workload.Arrivals()
-	arrivals := workload.NewArrivals(law, o.RunOpsPerS, run.Workload.Seed(), w.place)
+	course, opens := profile.Parsed(run.Workload.Rate()).Course(o.RunOpsPerS), time.Duration(o.OpensNs)
+	arrivals := workload.NewArrivals(law, course.First(), run.Workload.Seed(), w.place)
 	if run.replays() {
 		arrivals = run.expected.stream.Arrivals(law, o.RunOpsPerS, w.place)
 	}
+	arrivals.Follow(course, opens)
 	var due [512]time.Duration
 	var ops, digest uint64
-	var last, squares, gaps float64
+	var squares, gaps float64
+	last := course.Sum(-opens)
 	for n := len(due); n == len(due); {
 		n = arrivals.Due(time.Duration(o.ClosesNs-1), due[:])
 		for _, at := range due[:n] {
-			gap := (float64(at) - last) / 1e9 * o.RunOpsPerS / float64(w.place.Nodes*w.place.Workers)
-			last, squares, gaps = float64(at), squares+gap*gap, gaps+1
+			sum := course.Sum(at - opens)
+			gap := (sum - last) / float64(w.place.Nodes*w.place.Workers)
+			last, squares, gaps = sum, squares+gap*gap, gaps+1
 			if int64(at) < o.OpensNs {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/workload/profile"
 )
 
 // minOverlap is the share of the shortest window that all clients must have
@@ -25,7 +26,7 @@ func CheckCommonWindow(a, b metrics.Run) metrics.Verdict {
 }
 
 const (
-	// peakRate bounds the rate at a window's ends, in mean rates.
+	// peakRate bounds the rate at a window's ends, in mean rates of a load that does not change.
 	peakRate = 3
 	// readingS bounds the time that a node takes to read its counts.
 	readingS = 0.1
@@ -58,7 +59,7 @@ func checkServersWindow(run *judged) finding {
 	bound, counted := 0.0, float64(run.Ops)
 	for _, node := range run.Clients() {
 		sums := roundsOf(node)
-		bound += inFlight(run, sums) + node.Summary.OpsPerS()*node.Summary.Edges.SlotS
+		bound += inFlight(run, sums) + profile.Parsed(run.Workload.Rate()).Crest()*node.Summary.OpsPerS()*node.Summary.Edges.SlotS
 		counted += float64(sums.Spots)
 	}
 	least, most, known := AppliedInWindow(run.Run)
@@ -116,7 +117,7 @@ func checkHeard(run *judged) finding {
 		end := h.Start.Add(time.Duration(h.LengthS * float64(time.Second)))
 		// A client that waits for a processor says late that its window opens, or closes.
 		unknown := readingS + secondsApart(h.Start, s.WindowStart) + secondsApart(end, s.WindowEnd())
-		bound := inFlight(run, sums) + unsent(s) + peakRate*s.OpsPerS()*unknown
+		bound := inFlight(run, sums) + unsent(s) + peakRate*profile.Parsed(run.Workload.Rate()).Crest()*s.OpsPerS()*unknown
 		if math.Abs(float64(h.Ops)-float64(s.InWindow.Ops()+sums.Spots)) > bound {
 			return failed(node.Name, "the client counts %d operations in the window, its seconds %d: they differ by more than the %.0f that were in flight", s.InWindow.Ops(), h.Ops, bound)
 		}
@@ -142,6 +143,8 @@ func checkDrift(run *judged) finding {
 	switch {
 	case run.Restart != nil:
 		return inapplicable("--restart-at: a server was away in the window")
+	case profile.Parsed(run.Workload.Rate()).Stages != nil:
+		return inapplicable("-rate: its stages change the load")
 	case d == nil && run.WindowS >= 4*silenceS:
 		return failed("", "the clients tell of fewer than 4 of the seconds of a window of %.0f s", run.WindowS)
 	case d == nil && run.WindowS >= silenceS:
