@@ -132,6 +132,7 @@ type Skew struct {
 	// the records that are inserted become the most popular ones. Then nothing but the kinds
 	// is compared with theory.
 	TopShare float64 `json:"top_share"`
+	Moves    int     `json:"moves,omitempty"` // of the hot set (-hot-move), by the operations drawn; TopShare is between two of them
 	// Head are the most popular records that stand out, the most popular first. Their
 	// observed shares are of a sample of the servers' operations in the window.
 	Head       []HeadShare `json:"head,omitempty"`

@@ -28,6 +28,7 @@ type Config struct {
 	ScanLength   uint64  // -scan-length: the most records that a scan reads, 1 to MaxScanLength; all numbers up to it are equally likely
 	HotOps       float64 // -hot-ops: the share of the operations on hot records, 0 to 1
 	HotKeys      float64 // -hot-keys: the share of the records that are hot, above 0, up to 1; at least one record is
+	HotMove      uint64  // -hot-move: after as many operations of all workers the popular ranks shift by the hot records; 0 for never; Hotspot and Zipfian alone
 	Scramble     bool    // -scramble: spreads the popular records over all ids; not with Sequential and Scrambled
 	Seed         uint64  // -seed: the root of all random choices
 	Replay       string  // -replay: a compiled trace (workload/trace), in place of Workload; "" for none
@@ -94,7 +95,14 @@ func (c Config) Flags() string {
 	if m, err := newMix(c); err == nil && m.shares[Scan] > 0 {
 		flags += fmt.Sprintf(" -scan-length %d", c.ScanLength)
 	}
-	return flags + l.flags(c)
+	flags += l.flags(c)
+	if c.HotMove > 0 {
+		if name != Hotspot {
+			flags += fmt.Sprintf(" -hot-keys %g", c.HotKeys)
+		}
+		flags += fmt.Sprintf(" -hot-move %d", c.HotMove)
+	}
+	return flags
 }
 
 // paddedDigits is the number of digits in the keys of a workload that inserts or scans:

@@ -61,6 +61,15 @@ func TestNewChecksTheConfiguration(t *testing.T) {
 		{"too long scans", func(c *Config) { c.Workload, c.ScanLength = YCSBE, 1<<16 }, []string{"-scan-length 65536: want 1 to 65535 records"}},
 		{"scrambled scrambled", func(c *Config) { c.Distribution, c.Scramble = Scrambled, true }, []string{"-scramble true: want false with -distribution scrambled"}},
 		{"theta 0 of scrambled", func(c *Config) { c.Distribution, c.Theta = Scrambled, 0 }, []string{"-theta 0"}},
+		{"a moving hot spot", func(c *Config) { c.Distribution, c.HotMove = Hotspot, 1_000_000 }, nil},
+		{"moving zipfian", func(c *Config) { c.HotMove, c.HotKeys = 1_000_000, 0.01 }, nil},
+		{"moving uniform", func(c *Config) { c.Distribution, c.HotMove = Uniform, 1e6 }, []string{"-hot-move 1000000: want it with -distribution hotspot or zipfian: all records are alike"}},
+		{"moving sequential", func(c *Config) { c.Distribution, c.HotMove = Sequential, 1e6 }, []string{"no record is popular"}},
+		{"moving latest", func(c *Config) { c.Workload, c.HotMove = YCSBD, 1e6 }, []string{"the newest records are popular, and move by themselves"}},
+		{"moving scrambled", func(c *Config) { c.Distribution, c.HotMove = Scrambled, 1e6 }, []string{"zipfian with -scramble"}},
+		{"moves of single operations", func(c *Config) { c.HotMove = 64 }, []string{"-hot-move 64: want at least 1000 operations of all clients"}},
+		{"too many places", func(c *Config) { c.HotMove, c.HotKeys = 1e6, 0.001 }, []string{"-hot-keys 0.001: want a share of 0.00", " to 0.5 with -hot-move"}},
+		{"all records hot", func(c *Config) { c.Distribution, c.HotMove, c.HotKeys = Hotspot, 1e6, 1 }, []string{"-hot-keys 1: want"}},
 		{"scrambled sequential", func(c *Config) { c.Distribution, c.Scramble = Sequential, true }, []string{"-scramble", "-distribution sequential"}},
 	}
 	for _, test := range tests {

@@ -25,20 +25,21 @@ type law struct {
 	new   func(Config) (distribution, error) // the error names a flag that only this law uses
 	flags func(Config) string                // these flags, as they are typed
 
-	newestFirst bool // rank 0 is the record with the highest id, not id 0
-	sequential  bool // each worker visits the records in order and draws none
-	hashed      bool // ranks count items, and a hash maps each item to a record
+	newestFirst bool   // rank 0 is the record with the highest id, not id 0
+	sequential  bool   // each worker visits the records in order and draws none
+	hashed      bool   // ranks count items, and a hash maps each item to a record
+	still       string // why it has no hot set that moves; "" if it has
 }
 
 // distributions are all values of Config.Distribution, the default first. Ranks count
 // records from the most popular, rank 0.
 var distributions = []choice[law]{
 	{Zipfian, "record k is drawn about as often as (k+1)^-theta", law{new: newZipfian, flags: zipfianFlags}},
-	{Uniform, "all records alike", law{new: newFlat, flags: noFlags}},
-	{Sequential, "each worker visits all records in order, again and again", law{new: newSequential, flags: noFlags, sequential: true}},
-	{Latest, "zipfian, the newest record first", law{new: newZipfian, flags: zipfianFlags, newestFirst: true}},
+	{Uniform, "all records alike", law{new: newFlat, flags: noFlags, still: "all records are alike"}},
+	{Sequential, "each worker visits all records in order, again and again", law{new: newSequential, flags: noFlags, sequential: true, still: "no record is popular"}},
+	{Latest, "zipfian, the newest record first", law{new: newZipfian, flags: zipfianFlags, newestFirst: true, still: "the newest records are popular, and move by themselves"}},
 	{Hotspot, "-hot-ops of the operations on the first -hot-keys of the records", law{new: newHotspot, flags: hotspotFlags}},
-	{Scrambled, "zipfian over 10^10 items that are hashed to the records, as YCSB's core workloads draw", law{new: newScrambled, flags: zipfianFlags, hashed: true}},
+	{Scrambled, "zipfian over 10^10 items that are hashed to the records, as YCSB's core workloads draw", law{new: newScrambled, flags: zipfianFlags, hashed: true, still: Zipfian + " with -scramble spreads the popular records over all ids, too"}},
 }
 
 func noFlags(Config) string { return "" }

@@ -17,7 +17,8 @@ type Plan struct {
 	table        table
 	keys         affine // from the ranks of loaded records to their ids
 	drawn        affine // from a rank to the key that a digest folds: keys, or the rank itself if the id is found later
-	follows      bool   // the records that were inserted last are the popular ones
+	moving       moving
+	follows      bool // the records that were inserted last are the popular ones
 	hashing      hashing
 	ranking      func() *ranking // of hashed records
 	replay       *replay         // nil without a trace, which has no law
@@ -38,7 +39,11 @@ func New(c Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{config: c, mix: m, law: l, distribution: d, table: newTable(d), keys: newKeys(c, l.newestFirst)}
+	moves, err := newMoving(c, l, len(d.cuts())-1)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{config: c, mix: m, law: l, distribution: d, table: newTable(d), keys: newKeys(c, l.newestFirst), moving: moves}
 	p.drawn, p.follows = p.keys, l.newestFirst && m.shares[Insert] > 0
 	if p.follows || l.hashed {
 		p.drawn = newAffine(1<<62, 1, 0)
@@ -52,8 +57,10 @@ func New(c Config) (*Plan, error) {
 
 // Fixed reports whether operations on records are drawn independently, each record with
 // its Mass. They are not if workers visit the records in order, or if inserted records
-// become the most popular ones, or if a trace is replayed.
-func (p *Plan) Fixed() bool { return !p.law.sequential && !p.follows && p.replay == nil }
+// become the most popular ones, or if the hot set moves, or if a trace is replayed.
+func (p *Plan) Fixed() bool {
+	return !p.law.sequential && !p.follows && !p.Moves() && p.replay == nil
+}
 
 // Share returns the share of operations of kind k, 0 to 1.
 func (p *Plan) Share(k Kind) float64 { return p.mix.shares[k] }
@@ -61,7 +68,7 @@ func (p *Plan) Share(k Kind) float64 { return p.mix.shares[k] }
 // Mass returns the probability that an operation is on the loaded record with a popularity
 // rank, by the closed form of its distribution. It returns 0 for a rank without a
 // record. For a sequential plan it is the share in the long run, and for Latest with inserts
-// the share of the rank.
+// the share of the rank. Ranks are those before the first move of a hot set.
 func (p *Plan) Mass(rank uint64) float64 {
 	switch {
 	case rank >= p.config.Records || p.replay != nil:

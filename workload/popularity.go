@@ -21,6 +21,8 @@ func (p *Plan) Popular() iter.Seq2[uint64, uint64] {
 		return func(func(id, share uint64) bool) {}
 	case p.law.hashed:
 		return p.popularHashed
+	case p.Moves():
+		return p.PopularAt(slices.Repeat([]float64{1}, int(p.moving.places)))
 	}
 	return p.popularSegments
 }

@@ -10,6 +10,7 @@ type Source struct {
 	plan                  *Plan
 	place                 Place
 	random                pcg
+	ids                   affine           // the plan's drawn, moved as the hot set is
 	walk                  uint64           // sequential only: the next key
 	words                 [block][2]uint64 // generated and unused words; random is past them
 	digest                uint64
@@ -25,7 +26,7 @@ type Source struct {
 // acknowledged. A sequential stream starts at a random record.
 func (p *Plan) Source(place Place) *Source {
 	hi, lo := leaf(p.config.Seed, streamBranch, place.Node, place.Worker)
-	s := &Source{plan: p, place: place, random: pcg{hi, lo}}
+	s := &Source{plan: p, place: place, random: pcg{hi, lo}, ids: p.drawn}
 	if p.replay != nil {
 		s.player = newPlayer(p.replay, place)
 	}
@@ -62,6 +63,8 @@ func (s *Source) fill(ops []Op) {
 		s.fillReplay(ops)
 	case s.plan.law.sequential:
 		s.fillSequential(ops)
+	case s.plan.Moves():
+		s.fillMoving(ops)
 	default:
 		s.fillRandom(ops)
 	}
@@ -105,7 +108,7 @@ func (s *Source) draw(ops []Op) {
 // registers. The digest is a local variable because sources may share a cache line.
 func (s *Source) drawLevel(ops []Op, words [][2]uint64) int {
 	p := s.plan
-	pair, mapped := p.mix.pair, !p.drawn.identity()
+	pair, mapped := p.mix.pair, !s.ids.identity()
 	words = words[:len(ops)]
 	level, digest := len(ops), s.digest
 	for i := range ops {
@@ -117,7 +120,7 @@ func (s *Source) drawLevel(ops []Op, words [][2]uint64) int {
 		offset, luck := bits.Mul64(words[i][1], seg.width)
 		key := seg.first + offset
 		if mapped {
-			key = p.drawn.at(key)
+			key = s.ids.at(key)
 		}
 		kind := pair.kind(luck)
 		ops[i] = Op{Kind: kind, Key: key}
@@ -137,7 +140,7 @@ func (s *Source) drawOne(ops []Op, i int) {
 		second, _ := bits.Mul64(s.another(i+1, len(ops)), seg.width)
 		offset = min(offset, second)
 	}
-	ops[i] = s.operation(p.drawn.at(seg.first+offset), luck)
+	ops[i] = s.operation(s.ids.at(seg.first+offset), luck)
 }
 
 // operation returns the operation whose kind a random word selects, on the record with a key

@@ -119,7 +119,7 @@ func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"workload", "distribution", "theta", "zipfian", "scramble", "value-size", "linearizable", "cache", "dedup"} {
+	for _, name := range []string{"workload", "distribution", "theta", "zipfian", "scramble", "hot-move", "value-size", "linearizable", "cache", "dedup"} {
 		if f := flags.Lookup(name); given[name] && f.Value.String() != f.DefValue {
 			return fmt.Errorf("-%s does not go with -replay %s: the trace has the operations, their keys and sizes", name, c.Workload.Replay)
 		}

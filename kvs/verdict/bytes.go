@@ -112,7 +112,7 @@ const callsShare = 0.01
 func checkBatches(run *judged) finding {
 	batch := run.Workload.Batch()
 	servers := run.Count(metrics.Server)
-	if batch == 0 || servers > 1 && run.expected.cells == nil { // -batch auto, or not drawn independently
+	if batch == 0 || servers > 1 && (run.expected.cells == nil || run.expected.moves()) { // -batch auto, or not drawn independently
 		return inapplicable("-batch %s, %d servers: the calls of a round are not known", run.Workload["batch"], servers)
 	}
 	ops := float64(batch) * float64(servers)

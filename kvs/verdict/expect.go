@@ -30,6 +30,10 @@ type expectation struct {
 	squares []float64 // by server, the probability that two draws are on the same record of it
 }
 
+// moves reports whether records have shares that change as the workload goes on. Over all its
+// operations they are known, and not over those of a server's window.
+func (e *expectation) moves() bool { return e.plan != nil && e.plan.Moves() }
+
 // topRecord is where one of the most popular records lies, and its share.
 type topRecord struct {
 	server    int     // its number, in the clients' order
@@ -41,9 +45,9 @@ type topRecord struct {
 // kindLaw has a number for each kind, in the order of metrics.KindNames.
 type kindLaw [len(metrics.KindNames)]float64
 
-// expect returns what the flags of a run predict. It takes about 0.2 s for 10^6
-// records.
-func expect(flags map[string]string, servers int) (*expectation, error) {
+// expect returns what the flags of a run predict, whose workers drew so many operations each. It
+// takes about 0.2 s for 10^6 records.
+func expect(flags map[string]string, servers int, drawn ...uint64) (*expectation, error) {
 	config, router, keys, err := work.Of(flags)
 	if err != nil {
 		return nil, err
@@ -59,18 +63,22 @@ func expect(flags map[string]string, servers int) (*expectation, error) {
 		e.kinds[kind] = plan.Share(kind) // the workload's kinds have the same order
 	}
 	e.stream = plan
-	if !plan.Fixed() {
+	if !plan.Fixed() && !plan.Moves() {
 		return e, nil
 	}
-	hot, err := findHot(plan, router, keys, servers, config.Records)
+	hot, err := findHot(plan, router, keys, servers, config.Records, drawn)
 	if err != nil {
 		return nil, err
 	}
 	e.cells, e.variance = hot.groups(servers)
-	e.top = hot.top(servers, plan)
-	e.plan, e.hot, e.squares = plan, hot, hot.squares(servers, plan, config.Records)
-	e.TopShare = plan.Mass(0)
-	e.Balances = hot.balances(servers, e.TopShare)
+	e.plan, e.hot, e.TopShare = plan, hot, plan.Mass(0)
+	top := e.TopShare
+	if plan.Moves() {
+		top, e.Moves = fraction(hot.records[0].share), int(stats.Total(drawn)/config.HotMove)
+	} else {
+		e.top, e.squares = hot.top(servers, plan), hot.squares(servers, plan, config.Records)
+	}
+	e.Balances = hot.balances(servers, top)
 	return e, nil
 }
 
@@ -88,7 +96,7 @@ type hotRecord struct {
 	server int
 }
 
-func findHot(plan *workload.Plan, router string, keys route.Keys, servers int, records uint64) (hotRecords, error) {
+func findHot(plan *workload.Plan, router string, keys route.Keys, servers int, records uint64, drawn []uint64) (hotRecords, error) {
 	h := hotRecords{records: make([]hotRecord, 0, min(workload.KnownRanks, records)), all: records <= workload.KnownRanks, rest: 1}
 	by, err := route.New(router, servers, keys.Popularity(plan.Popular()))
 	if err != nil {
@@ -96,7 +104,11 @@ func findHot(plan *workload.Plan, router string, keys route.Keys, servers int, r
 	}
 	h.inserts = newInserts(plan, by, keys, servers, records)
 	var key []byte
-	for id, share := range plan.Popular() {
+	popular := plan.Popular()
+	if places := plan.Places(drawn); stats.Total(drawn) > 0 && places != nil {
+		popular = plan.PopularAt(places)
+	}
+	for id, share := range popular {
 		var hash uint64
 		key, hash = keys.Append(key[:0], id)
 		h.records = append(h.records, hotRecord{hash, share, by.Server(key, hash)})

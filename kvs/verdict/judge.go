@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"kvlab/kvs/verdict/claimed"
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/account"
 	"kvlab/metrics/format"
@@ -36,7 +37,7 @@ func Judge(run *metrics.Run) metrics.Verdict {
 	}
 	r := &judged{Run: *run, unexpected: errors.New("no client says what its flags are")}
 	if run.Workload != nil {
-		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server))
+		r.expected, r.unexpected = expect(run.Workload, run.Count(metrics.Server), work.Drawn(run)...)
 	}
 	run.Skew = skewOf(r)
 	v := r.made(checks)

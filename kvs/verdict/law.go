@@ -41,7 +41,7 @@ var keySamples = []keySample{
 func rankBins(run *judged, sample keySample) (bins []rankBin, unknown uint64, fault finding) {
 	e := run.expected
 	servers, observed, fault := countedKeys(run, sample)
-	if servers == nil || e.cells == nil {
+	if servers == nil || e.cells == nil || e.moves() {
 		return nil, 0, fault
 	}
 	for rank, r := range e.hot.records {
@@ -154,7 +154,7 @@ func checkRanks(run *judged) finding {
 			return err
 		}
 		if bins == nil {
-			return inapplicable("records have no fixed shares, or the servers count no keys")
+			return inapplicable("records have no fixed shares in a window, or the servers count no keys")
 		}
 		if unknown > 0 {
 			return failed("", "%d of the servers' sampled %s were on keys of no record", unknown, sample.what)
@@ -179,8 +179,8 @@ func checkRanks(run *judged) finding {
 // independent draws.
 func checkSuccessors(run *judged) finding {
 	e := run.expected
-	if e.cells == nil || len(run.Servers()) > len(e.cells) {
-		return inapplicable("records have no fixed shares")
+	if e.cells == nil || e.moves() || len(run.Servers()) > len(e.cells) {
+		return inapplicable("records have no fixed shares in a window")
 	}
 	var equal stats.Count
 	pairs := uint64(0)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/route"
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
 	"kvlab/workload"
@@ -255,5 +256,47 @@ func TestLawOfStrangers(t *testing.T) {
 	seen.Keys = nil
 	if got := run.made(rows("ranks")).String(); got != "VALID" {
 		t.Error(got)
+	}
+}
+
+// The servers' shares of a hot set that moves are those of its places by the operations that the
+// workers drew there, and those of one that stands are others.
+func TestMovingShares(t *testing.T) {
+	c := workload.DefaultConfig()
+	c.Records, c.Distribution, c.HotKeys, c.HotOps, c.HotMove = 1000, workload.Hotspot, 0.01, 0.9, 40_000
+	const servers, workers = 3, 4
+	for seed := range uint64(10) {
+		c.Seed = seed
+		plan, flags := planned(t, c, "fnv", "user")
+		owner, _ := owners(t, plan, c.Records, "fnv", "user", servers)
+		still := c
+		still.HotMove = 0
+		stands, _ := planned(t, still, "fnv", "user")
+		for _, test := range []struct {
+			sends *workload.Plan
+			want  metrics.CheckOutcome
+		}{{plan, metrics.CheckPassed}, {stands, metrics.CheckFailed}} {
+			run := &judged{}
+			client := metrics.RunNode{Name: "c0", Role: metrics.Client, Summary: &metrics.Summary{Peers: make([]metrics.PeerCounts, servers)}}
+			for i := range servers {
+				run.Nodes = append(run.Nodes, metrics.RunNode{Name: fmt.Sprint("s", i), Role: metrics.Server, Summary: &metrics.Summary{}})
+			}
+			for worker := range workers {
+				ops := make([]workload.Op, 20_000+7000*worker)
+				test.sends.Source(workload.Place{Nodes: 1, Worker: worker, Workers: workers}).Fill(ops)
+				for _, op := range ops {
+					client.Summary.Peers[owner[op.Key]].Counts.Gets++
+				}
+				client.Summary.Workers = append(client.Summary.Workers, metrics.WorkerAccount{Drawn: uint64(len(ops))})
+			}
+			run.Nodes = append(run.Nodes, client)
+			var err error
+			if run.expected, err = expect(flags, servers, work.Drawn(&run.Run)...); err != nil {
+				t.Fatal(err)
+			}
+			if got := checkKeys(run); got.Outcome != test.want || run.expected.Moves != 3 {
+				t.Errorf("seed %d: %+v after %d moves, want %s", seed, got, run.expected.Moves, test.want)
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kvlab/kvs/route"
+	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/workload"
 	"kvlab/workload/size"
@@ -39,6 +40,12 @@ func TestSent(t *testing.T) {
 		}, nil, "the client sent others than it drew"},
 		{"another order", func(_ int, ops []workload.Op, _ [][]workload.Op) { ops[0], ops[1] = ops[1], ops[0] }, nil, ""},
 		{"another stream later, by the client's digest", nil, func(run *judged) { run.Nodes[2].Summary.Digests[1] = "1" }, "the 12000 operations of worker 1 are not those of its seed"},
+		{"a hot set that does not move", func(worker int, ops []workload.Op, _ [][]workload.Op) {
+			sentPlan(t, 0).Source(sentPlace(worker)).Fill(ops)
+		}, nil, "the client sent others than it drew"},
+		{"a hot set that moves eight operations late", func(worker int, ops []workload.Op, _ [][]workload.Op) {
+			sentPlan(t, sentMove+8*2*sentWorkers).Source(sentPlace(worker)).Fill(ops)
+		}, nil, "the client sent others than it drew"},
 		{"no digests", nil, func(run *judged) { run.Nodes[1].Summary.Digests = nil }, "are not those of its seed"},
 		{"no account of the keys", nil, func(run *judged) { run.Nodes[0].Summary.Peers[0].Sessions[0].Keys = nil }, "no account of the keys of 2 connections"},
 		{"a foreign store", nil, func(run *judged) { run.Store, run.Nodes[0].Summary.Peers = new(metrics.Store), nil }, ""},
@@ -60,16 +67,31 @@ func TestSent(t *testing.T) {
 // sentWorkers are the workers of each of two clients, which have two connections each.
 const sentWorkers = 4
 
+// sentMove is the number of operations of all of them from one move of the hot set to the next.
+const sentMove = 24_000
+
+func sentPlan(t *testing.T, move uint64) *workload.Plan {
+	c := workload.DefaultConfig()
+	c.Workload, c.Seed, c.Records, c.HotMove = workload.YCSBA, 7, 1000, move
+	plan, err := workload.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// sentPlace returns the place of a worker of all.
+func sentPlace(worker int) workload.Place {
+	return workload.Place{Node: worker / sentWorkers, Nodes: 2, Worker: worker % sentWorkers, Workers: sentWorkers}
+}
+
 // sentRun returns a run of a server, to which each worker sends what spoil makes of what it draws.
 func sentRun(t *testing.T, spoil func(worker int, ops []workload.Op, all [][]workload.Op)) *judged {
 	const clients, workers, drawn = 2, sentWorkers, 12_000
 	config := workload.DefaultConfig()
-	config.Workload, config.Seed, config.Records = workload.YCSBA, 7, 1000
-	flags := metrics.Settings{"workload": "YCSB-A", "seed": "7", "records": "1000", "key-prefix": "user", "codec": "binary"}
-	plan, err := workload.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config.Records = 1000
+	flags := metrics.Settings{"workload": "YCSB-A", "seed": "7", "records": "1000", "hot-move": fmt.Sprint(sentMove), "key-prefix": "user", "codec": "binary"}
+	plan := sentPlan(t, sentMove)
 	run := &judged{}
 	run.Workload, run.Choice, run.Audit = flags, "f3", &metrics.Audit{Secret: "5", Each: 3}
 	server := &metrics.Summary{}
@@ -81,7 +103,7 @@ func sentRun(t *testing.T, spoil func(worker int, ops []workload.Op, all [][]wor
 		client := &metrics.Summary{}
 		run.Nodes = append(run.Nodes, metrics.RunNode{Name: fmt.Sprint("c", i), Role: metrics.Client, Summary: client})
 		for k := range workers {
-			source := plan.Source(workload.Place{Node: i, Nodes: clients, Worker: k, Workers: workers})
+			source := plan.Source(sentPlace(i*workers + k))
 			ops := make([]workload.Op, drawn)
 			source.Fill(ops)
 			all = append(all, ops)
@@ -123,7 +145,8 @@ func sentRun(t *testing.T, spoil func(worker int, ops []workload.Op, all [][]wor
 		server.Peers = append(server.Peers, metrics.PeerCounts{Peer: fmt.Sprint("c", i), Sessions: []metrics.Sessions{{
 			Protocol: metrics.Protocol{Codec: "binary"}, Ops: []uint64{1, 1}, Keys: sums[i][:]}}})
 	}
-	if run.expected, err = expect(flags, 1); err != nil {
+	var err error
+	if run.expected, err = expect(flags, 1, work.Drawn(&run.Run)...); err != nil {
 		t.Fatal(err)
 	}
 	return run

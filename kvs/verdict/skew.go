@@ -127,7 +127,7 @@ func checkKeys(run *judged) finding {
 	for i, node := range run.Servers() {
 		shares[i] = stats.Total(e.cells[i])
 		floats.Add(of, e.cells[i])
-		if seen := node.Summary.Seen; seen != nil && len(seen.Groups) == n {
+		if seen := node.Summary.Seen; seen != nil && len(seen.Groups) == n && !e.moves() {
 			skewed.Add(seen.Groups, e.cells[i], e.variance)
 			for group, ops := range seen.Groups {
 				groups[group] += ops
@@ -140,11 +140,11 @@ func checkKeys(run *judged) finding {
 	}
 	together.Add(groups, of, e.variance*float64(len(e.cells)))
 	if together.Fits() {
-		at := furthest(counts, shares)
+		at := stats.Furthest(counts, shares)
 		return failed(run.Servers()[at].Name, "the server got %s of the operations of %s where the router gives it %.2f %%: wrong or random routing (chi-square %.0f and %.0f, at most %.0f and %.0f)",
 			percent(counts, at), e.Law, 100*shares[at], routed.Statistic, skewed.Statistic, routed.Limit(), skewed.Limit())
 	}
-	at := furthest(groups, of)
+	at := stats.Furthest(groups, of)
 	return failed("", "one of %d groups of keys got %s of the operations where %s gives it %.2f %%: the skew is wrong (wrong theta?) (chi-square %.0f, at most %.0f)",
 		n, percent(groups, at), e.Law, 100*of[at], together.Statistic, together.Limit())
 }
@@ -164,16 +164,4 @@ func countsByServer(run *judged, servers int) []uint64 {
 // percent formats a count's share of all counts.
 func percent(counts []uint64, at int) string {
 	return fmt.Sprintf("%.2f %%", 100*stats.Portion(counts[at], stats.Total(counts)))
-}
-
-// furthest returns the cell whose count is furthest from its share.
-func furthest(counts []uint64, shares []float64) int {
-	n := float64(stats.Total(counts))
-	at, most := 0, -1.0
-	for i, c := range counts {
-		if off := math.Abs(float64(c) - n*shares[i]); off > most {
-			at, most = i, off
-		}
-	}
-	return at
 }

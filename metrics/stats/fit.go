@@ -76,3 +76,15 @@ func (f Fit) Limit() float64 {
 // Fits reports whether the counts may follow the law. It rejects a sample that does with
 // probability 10^-9.
 func (f Fit) Fits() bool { return f.Statistic <= f.Limit() }
+
+// Furthest returns the number of the cell whose count is furthest from its share.
+func Furthest(counts []uint64, shares []float64) int {
+	n := float64(Total(counts))
+	at, most := 0, -1.0
+	for i, c := range counts {
+		if off := math.Abs(float64(c) - n*shares[i]); off > most {
+			at, most = i, off
+		}
+	}
+	return at
+}

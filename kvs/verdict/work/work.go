@@ -34,6 +34,16 @@ func Of(flags map[string]string) (config workload.Config, router string, keys ro
 	return config, router, route.NewKeys(config, prefix, keySize), nil
 }
 
+// Drawn returns how many operations each worker of a run drew.
+func Drawn(run *metrics.Run) (drawn []uint64) {
+	for _, client := range run.Summaries(metrics.Client) {
+		for _, w := range client.Workers {
+			drawn = append(drawn, w.Drawn)
+		}
+	}
+	return drawn
+}
+
 // Inserts reports whether the workload of a client's flags inserts records.
 func Inserts(flags metrics.Settings) bool {
 	config, _, _, err := Of(flags)
