@@ -89,7 +89,7 @@ func (a *artifact) newMask() (*mask, error) {
 }
 
 // machines returns the names of the machines and nodes of the run and of this one, and of their
-// users.
+// users and teams.
 func (a *artifact) machines() (hosts, users map[string]bool, err error) {
 	hosts, users = map[string]bool{}, map[string]bool{}
 	own, err := os.Hostname()
@@ -107,6 +107,9 @@ func (a *artifact) machines() (hosts, users map[string]bool, err error) {
 			hosts[n.Name], hosts[n.Machine] = true, true
 			if n.Config != nil {
 				hosts[n.Config.Host.Hostname] = true
+			}
+			if n.Summary != nil && n.Summary.Claim != nil {
+				users[n.Summary.Claim.Program] = true // the team's name
 			}
 		}
 		if r.Preflight == nil {

@@ -30,6 +30,11 @@ func TestAnonymous(t *testing.T) {
 	}
 	swap := strings.NewReplacer("node0.lab", "zebra.lab.example", "node1.lab", "apple.lab.example", "node0", "zebra", "node1", "apple")
 	r.Preflight = &metrics.Preflight{Machines: []metrics.Machine{{Nodes: []string{"zebra"}, Facts: &metrics.Facts{User: "carol", Folder: "/home/carol/kvlab/bin", Others: []string{"192.168.7.9", "fe80::1:2", "127.0.0.1"}}}}}
+	for i := range r.Nodes {
+		if s := r.Nodes[i].Summary; s != nil && r.Nodes[i].Role == metrics.Client {
+			s.Claim = &metrics.Claimed{Program: "hatters"}
+		}
+	}
 	foldertest.WriteJSON(t, filepath.Join(dir, "run.json"), r)
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -46,7 +51,7 @@ func TestAnonymous(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, swap.Replace(f.Name())), swap.Replace(string(text)))
 	}
-	write(t, filepath.Join(dir, "kvsserver-zebra.log"), "zebra (zebra.lab.example) at 192.168.7.9:8080 and http://apple:80/x, by carol in /home/carol/kvlab/bin/kvsserver, /proc/stat, "+root+"/logs; de:ad:be:ef:00:01; zebras, pineapple; 127.0.0.1:80\n")
+	write(t, filepath.Join(dir, "kvsserver-zebra.log"), "zebra (zebra.lab.example) at 192.168.7.9:8080 and http://apple:80/x, by carol in /home/carol/kvlab/bin/kvsserver, /proc/stat, "+root+"/logs; de:ad:be:ef:00:01; zebras, pineapple; 127.0.0.1:80; hatters.toml\n")
 	write(t, filepath.Join(dir, "profile.pb"), "zebra\x00")
 	foldertest.WriteManifest(t, dir)
 
@@ -57,7 +62,7 @@ func TestAnonymous(t *testing.T) {
 	}
 	packed := entries(t, out)
 	for name, text := range packed {
-		for _, secret := range []string{"zebra ", "zebra.", "zebra\"", "-zebra", "apple.lab", "apple\"", "carol", "Liddell", "alice@", "wonder", "192.168.7.9", "fe80", "de:ad:be", "/home/", root} {
+		for _, secret := range []string{"zebra ", "zebra.", "zebra\"", "-zebra", "apple.lab", "apple\"", "carol", "hatters", "Liddell", "alice@", "wonder", "192.168.7.9", "fe80", "de:ad:be", "/home/", root} {
 			if strings.Contains(name+text, secret) {
 				t.Errorf("%s has %q", name, secret)
 			}
@@ -95,7 +100,7 @@ func TestAnonymous(t *testing.T) {
 			t.Fatal(err)
 		}
 		for at, line := range found[i] {
-			found[i][at] = regexp.MustCompile(`zebra|apple|node\d`).ReplaceAllString(line, "NODE")
+			found[i][at] = regexp.MustCompile(`zebra|apple|node\d|hatters|user\d`).ReplaceAllString(line, "NODE")
 		}
 	}
 	lacked := slices.DeleteFunc(found[0], func(line string) bool { return strings.HasPrefix(line, "profile.pb") })
