@@ -166,7 +166,7 @@ func (i Interval) Lines() string {
 // CallLatency, added up for one operation, are its OpLatency.
 const (
 	CallLatency   = "call"   // from a call's send to its reply
-	OpLatency     = "op"     // from the moment an operation was due (closed loop: its round begun) to its reply
+	OpLatency     = "op"     // from the moment an operation was due (closed loop: its round begun) to its reply; a kind's is named as in KindNames
 	WaitLatency   = "wait"   // from the moment an operation was due to its call's send
 	QueueLatency  = "queue"  // from a call's send until it was written to the connection
 	WireLatency   = "wire"   // what the other parts leave of a call: the network, and both kernels' queues

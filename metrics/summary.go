@@ -181,7 +181,8 @@ func (q Quantiles) All() [len(QuantileNames)]*float64 {
 
 // Quantiles are latencies in microseconds read off one histogram. A quantile
 // that Count samples cannot support is nil. Samples are calls, for OpLatency
-// too: the operations of one call share its fate, and are not independent.
+// and its kinds (KindNames) too: the operations of one call share its fate, and are not
+// independent. A kind has no more samples than operations.
 type Quantiles struct {
 	Count      uint64   `json:"count"`            // calls
 	Values     uint64   `json:"values,omitempty"` // in the histogram: operations for those that have one value an operation
@@ -198,7 +199,7 @@ type Quantiles struct {
 	Octaves    []uint64 `json:"octaves,omitempty"` // numbers of values, see Octave; of CallLatency and OpLatency
 
 	// CI95 are the 95 % intervals in microseconds, from and to, of the quantiles of calls and
-	// operations for which the window's seconds give one: they do not take calls for
+	// operations, of each kind too, for which the window's seconds give one: they do not take calls for
 	// independent (batch means). A window of fewer than 5 s has none.
 	CI95    map[string][2]float64 `json:"ci95_us,omitempty"`
 	Refused string                `json:"refused,omitempty"` // why there is no quantile, whatever Count is

@@ -72,7 +72,9 @@ func (t Tables) addRun(dir, name string, sweep metrics.Sweep, planned metrics.Pl
 	}
 	t[1].Add(append(cells, "", metrics.TrialOf(metrics.PlannedTrial{Number: planned.Number}, name, r.Run))...)
 	for i, of := range r.Latencies.All() {
-		addBars(t[3], r.ID, latency.Names[i], of)
+		if of != nil {
+			addBars(t[3], r.ID, latency.Names[i], of)
+		}
 	}
 	for _, log := range r.Logs {
 		if err := addSeconds(t[2], r.ID, filepath.Join(dir, fmt.Sprintf("kvs%s-%s.jsonl", log.Role, log.Node))); err != nil {

@@ -161,6 +161,11 @@ func checkLatencies(t *testing.T, s metrics.Summary) {
 	if q := s.Latency[metrics.OpLatency]; q.Values+q.OutOfRange != due.Ops() || sums.Ops != due.Ops() {
 		t.Errorf("%d latencies, and %d of the workers, of %d operations", q.Values+q.OutOfRange, sums.Ops, due.Ops())
 	}
+	for kind, want := range due.ByKind() {
+		if q := s.Latency[metrics.KindNames[kind]]; q.Values+q.OutOfRange != want && kind < metrics.OpKinds {
+			t.Errorf("%d latencies of %d operations of kind %s", q.Values+q.OutOfRange, want, metrics.KindNames[kind])
+		}
+	}
 }
 
 // checkKinds: the kinds occur that the plan has, and a part of each scan for every other

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unsafe"
 
 	"kvlab/kvs"
 	"kvlab/kvs/history"
@@ -253,11 +254,11 @@ func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 		w.recorder.Observe(t)
 		return
 	}
-	due, came := x.due, r.came-r.from
+	due, kinds, came := x.due, x.kinds, r.came-r.from
 	phase, window := at(r.from + due[len(due)-1])
 	if t.Phase = phase; window != nil {
 		early := len(due) - int(after(due, window.opens-r.from))
-		if due = due[early:]; early > 0 {
+		if due, kinds = due[early:], kinds[early:]; early > 0 {
 			before := &latency.Timing{Phase: metrics.WarmUp, Peer: t.Peer, Inside: t.Inside}
 			for i, kind := range x.kinds[:early] {
 				if i != x.spotAt {
@@ -269,9 +270,9 @@ func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 		}
 	}
 	if x.parts > 0 || x.spotAt >= 0 {
-		due = x.withoutOthers(due)
+		due, kinds = x.withoutOthers(due, kinds)
 	}
-	w.recorder.ObserveEach(t, came, due)
+	w.recorder.ObserveEach(t, came, due, unsafe.Slice((*uint8)(unsafe.SliceData(kinds)), len(kinds))) // a Kind is a uint8
 }
 
 // replyCheck is the result of checking one reply. Only verified operations count.

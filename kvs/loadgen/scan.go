@@ -40,17 +40,17 @@ func (w *worker) scan(r *round, owner int, key []byte, hash uint64, op workload.
 	}
 }
 
-// withoutOthers returns the last due times without those of ScanParts and of the spot, which
-// are no operations of the exchange.
-func (x *exchange) withoutOthers(due []time.Duration) []time.Duration {
-	kinds, ops := x.kinds[len(x.kinds)-len(due):], due[:0]
-	spot := x.spotAt - len(x.kinds) + len(due)
+// withoutOthers returns the last due times and kinds without those of ScanParts and of the
+// spot, which are no operations of the exchange. It overwrites due and kinds.
+func (x *exchange) withoutOthers(due []time.Duration, kinds []kvs.Kind) ([]time.Duration, []kvs.Kind) {
+	spot, n := x.spotAt-len(x.kinds)+len(due), 0
 	for i, at := range due {
 		if kinds[i] != kvs.ScanPart && i != spot {
-			ops = append(ops, at)
+			due[n], kinds[n] = at, kinds[i]
+			n++
 		}
 	}
-	return ops
+	return due[:n], kinds[:n]
 }
 
 // takeScans checks and counts all replies of a round with scans. The last one came at r.came.

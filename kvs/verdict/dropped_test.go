@@ -21,6 +21,8 @@ var needless = map[string]string{
 	"client summary.latency.call.mean_us":      "likewise",
 	"client summary.latency.op.count":          "likewise",
 	"client summary.latency.op.max_us":         "likewise",
+	"client summary.latency.get.count":         "likewise",
+	"client summary.latency.put.count":         "likewise",
 	"client summary.offered.arrivals":          "a name; the rate is judged",
 	"client summary.peers.0.load.calls":        "in no figure",
 	"client summary.peers.0.load.gets":         "in no figure; hits are judged",

@@ -209,28 +209,30 @@ func checkTallies(run *judged) finding {
 		}
 		all = all.Add(due)
 	}
-	if f := checkHistograms("", run.Latency, stamps, all); f.failed() {
-		return f
-	}
-	return passed("%d operations were due in the window, by the workers and by the latencies", all.Ops())
+	return checkHistograms("", run.Latency, stamps, all)
 }
 
-// checkHistograms: the histograms hold as many values as were due in the window, and the
-// same as the workers summed up beside them.
+// checkHistograms: the histograms hold as many values as were due in the window, of each kind
+// too, and the same as the workers summed up beside them. The kinds' are together the
+// operations': a mean is linear in the numbers of values, but for rounding.
 func checkHistograms(node string, latencies map[string]metrics.Quantiles, stamps map[string]metrics.Stamps, due metrics.Counts) finding {
-	for _, h := range []struct {
-		name, unit string
-		want       uint64
-	}{{metrics.CallLatency, "calls", due.Calls}, {metrics.OpLatency, "operations", due.Ops()}} {
-		q := latencies[h.name]
-		if q.Values+q.OutOfRange != h.want {
-			return failed(node, "the histogram of %s holds %d of %d that were due in the window", h.unit, q.Values+q.OutOfRange, h.want)
+	kinds, all, sum := due.ByKind(), latencies[metrics.OpLatency], 0.0
+	names := append([]string{metrics.CallLatency, metrics.OpLatency}, metrics.KindNames[:metrics.OpKinds]...)
+	for i, want := range append([]uint64{due.Calls, due.Ops()}, kinds[:metrics.OpKinds]...) {
+		q, unit := latencies[names[i]], []string{"calls", "operations", names[i] + "s"}[min(i, 2)]
+		if q.Values+q.OutOfRange != want {
+			return failed(node, "the histogram of %s holds %d of %d that were due in the window", unit, q.Values+q.OutOfRange, want)
 		}
-		if f := checkStamps(node, h.unit, q, stamps[h.name]); f.failed() {
+		if i >= 2 {
+			sum += float64(q.Values) * q.Mean
+		} else if f := checkStamps(node, unit, q, stamps[names[i]]); f.failed() {
 			return f
 		}
 	}
-	return finding{}
+	if mean := stats.Portion(sum, float64(all.Values)); math.Abs(mean-all.Mean) > 1e-6*all.Mean {
+		return failed(node, "the kinds' histograms have a mean latency of %.3f us together, that of all operations has %.3f us", mean, all.Mean)
+	}
+	return passed("%d operations were due in the window, by the workers and by the latencies", due.Ops())
 }
 
 // roundsOf adds up the sums of a client's workers, which checkAccounts requires.

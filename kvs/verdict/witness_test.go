@@ -28,6 +28,8 @@ func witnessed() *judged {
 	latencies := map[string]metrics.Quantiles{
 		metrics.OpLatency:   {Count: 1000, Values: 10_000, Mean: 20_010, Max: 6.1e6, Octaves: inOctave(15, 10_000)},
 		metrics.CallLatency: {Count: 1000, Values: 1000, Mean: 19_000, Max: 30_000, Octaves: inOctave(15, 1000)},
+		"get":               {Count: 1000, Values: 9000, Mean: 20_000},
+		"put":               {Count: 1000, Values: 1000, Mean: 20_100},
 	}
 	worker := metrics.WorkerAccount{Loaded: 2, Drawn: 10_000, Verified: 10_002}
 	rounds := metrics.Rounds{Ops: 5000, Rounds: 500, Calls: 500, BusyS: 9.9, MostOps: 10}
@@ -175,13 +177,24 @@ func TestWitnesses(t *testing.T) {
 		{"operations longer than their rounds", func(p part) {
 			q := metrics.Quantiles{Count: 1000, Values: 10_000, Mean: 40_000, Max: 6.1e6, Octaves: inOctave(16, 10_000)}
 			p.client.Latency[metrics.OpLatency], p.run.Latency[metrics.OpLatency] = q, q
+			setKinds(p.client.Latency, q.Mean)
+			setKinds(p.run.Latency, q.Mean)
 			p.client.Stamps[metrics.OpLatency] = metrics.Stamps{SumS: 400, SquaresS2: 16, LongestS: 6.1, Octaves: q.Octaves}
 		}, "the operations' latencies are those of rounds of 40.000 s together, the rounds in the window took 19.800 s"},
 		{"half of the operations out of the run's histogram", func(p part) {
 			p.run.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 5000}
 		}, "the histogram of operations holds 5000 of 10000"},
+		{"a get among the puts' latencies", func(p part) {
+			latency(p.client, "get", func(q *metrics.Quantiles) { q.Values-- })
+			latency(p.client, "put", func(q *metrics.Quantiles) { q.Values++ })
+		}, "the histogram of gets holds 8999 of 9000 that were due in the window"},
+		{"no latencies of puts", func(p part) { delete(p.run.Latency, "put") }, "the histogram of puts holds 0 of 1000"},
+		{"puts of half the time", func(p part) {
+			latency(p.client, "put", func(q *metrics.Quantiles) { q.Mean /= 2 })
+		}, "the kinds' histograms have a mean latency of 19005.000 us together, that of all operations has 20010.000 us"},
 		{"latencies a little lower", func(p part) {
 			latency(p.client, metrics.OpLatency, func(q *metrics.Quantiles) { q.Mean = 19_970 })
+			latency(p.client, "get", func(q *metrics.Quantiles) { q.Mean = (1e4*19_970 - 1e3*20_100) / 9e3 })
 		}, ""},
 		{"latencies capped", func(p part) {
 			latency(p.client, metrics.OpLatency, func(q *metrics.Quantiles) { q.Mean = 19_900 })
@@ -312,6 +325,11 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// setKinds gives the witnessed client's gets and puts one mean latency.
+func setKinds(latencies map[string]metrics.Quantiles, mean float64) {
+	latencies["get"], latencies["put"] = metrics.Quantiles{Values: 9000, Mean: mean}, metrics.Quantiles{Values: 1000, Mean: mean}
+}
+
 // A window of less than ten rounds is VALID, and the result says how wrong its ends may make it.
 func TestFewRounds(t *testing.T) {
 	for mean, want := range map[float64]string{
@@ -323,7 +341,8 @@ func TestFewRounds(t *testing.T) {
 		run.Workload["batch"] = "auto" // so that the rounds have no size
 		k := metrics.Octave(time.Duration(mean) * time.Microsecond)
 		s.Latency[metrics.OpLatency] = metrics.Quantiles{Values: 10_000, Mean: mean, Max: mean, Octaves: inOctave(k, 10_000)}
-		run.Latency[metrics.OpLatency] = s.Latency[metrics.OpLatency]
+		setKinds(s.Latency, mean)
+		run.Latency = s.Latency
 		s.Stamps[metrics.OpLatency] = metrics.Stamps{SumS: 1e4 * mean / 1e6, SquaresS2: 1e4 * mean * mean / 1e12, LongestS: mean / 1e6, Octaves: inOctave(k, 10_000)}
 		verdict := run.witnesses()
 		if got := checkLength(run); !verdict.Valid || string(got.Outcome)+": "+got.Evidence != want {

@@ -48,6 +48,11 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 			continue
 		}
 		phase := phaseOrder[i]
+		for _, d := range interval.Kinds {
+			if d != nil {
+				interval.Op.Add(d)
+			}
+		}
 		some, err := interval.histograms(phase, startS, lengthS)
 		if err != nil {
 			return nil, err
@@ -63,7 +68,7 @@ func (l *Collector) Collect(startS, lengthS float64) ([]metrics.Histogram, error
 
 // observe counts one worker's observations.
 func (l *Collector) observe(all observations) {
-	ops, call := all.ops, uint32(0)
+	ops, kinds, call := all.ops, all.kinds, uint32(0)
 	for i := range all.calls {
 		o := &all.calls[i]
 		if o.phase == inWindow {
@@ -78,11 +83,11 @@ func (l *Collector) observe(all observations) {
 		interval := l.interval[o.phase]
 		if o.call != 0 {
 			call = o.call
-			interval.observe(o, ops[:o.each])
-			ops = ops[o.each:]
+			interval.observe(o, ops[:o.each], kinds)
+			ops, kinds = ops[o.each:], kinds[o.each:]
 		}
 		if o.op != 0 && int(o.kind) < metrics.OpKinds {
-			interval.operations(o.op, call, o.ops)
+			interval.operations(o.kind, o.op, call, o.ops)
 		}
 	}
 }

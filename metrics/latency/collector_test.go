@@ -98,15 +98,15 @@ func TestCollectLabelsHistogramsByPhase(t *testing.T) {
 		t.Errorf("%d histograms of nothing", len(got))
 	}
 	recorders[0].Observe(&Timing{Phase: metrics.Drain, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{1}})
-	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{7}})
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{0, 7}})
 	got := must(latency.Collect(3, 1))(t)
 	want := []struct {
 		name  string
 		phase metrics.Phase
 		count int64
 	}{
-		{metrics.CallLatency, metrics.Window, 1}, {metrics.OpLatency, metrics.Window, 7}, {metrics.WaitLatency, metrics.Window, 7},
-		{metrics.CallLatency, metrics.Drain, 1}, {metrics.OpLatency, metrics.Drain, 1}, {metrics.WaitLatency, metrics.Drain, 1},
+		{metrics.CallLatency, metrics.Window, 1}, {metrics.OpLatency, metrics.Window, 7}, {"put", metrics.Window, 7}, {metrics.WaitLatency, metrics.Window, 7},
+		{metrics.CallLatency, metrics.Drain, 1}, {metrics.OpLatency, metrics.Drain, 1}, {"get", metrics.Drain, 1}, {metrics.WaitLatency, metrics.Drain, 1},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("%d histograms, want %d", len(got), len(want))
@@ -173,7 +173,7 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	second := func() {
 		for range calls {
 			r.Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: time.Millisecond, Ops: Kinds{100}})
-			r.ObserveEach(&Timing{Phase: metrics.Window, Call: time.Millisecond}, time.Second, due)
+			r.ObserveEach(&Timing{Phase: metrics.Window, Call: time.Millisecond}, time.Second, due, []uint8{0, 1, 0})
 		}
 		spare = r.take(spare)
 	}

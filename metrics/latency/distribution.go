@@ -54,8 +54,8 @@ func (d *Distribution) Add(e *Distribution) {
 	d.OutOfRange += e.OutOfRange + uint64(d.Merge(e.Histogram))
 }
 
-// empty reports whether d has no value.
-func (d *Distribution) empty() bool { return d.TotalCount() == 0 && d.OutOfRange == 0 }
+// empty reports whether d, which may be nil, has no value.
+func (d *Distribution) empty() bool { return d == nil || d.TotalCount() == 0 && d.OutOfRange == 0 }
 
 // reset empties d.
 func (d *Distribution) reset() {

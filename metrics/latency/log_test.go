@@ -116,8 +116,9 @@ func TestLatencyLogOfADay(t *testing.T) {
 		seconds = 86400
 	}
 	one := NewSet()
-	one.observe(&observation{call: 100}, nil)
-	one.operations(200, 100, 10)
+	one.observe(&observation{call: 100}, nil, nil)
+	one.operations(0, 200, 100, 10)
+	one.Op.Add(one.Kinds[0])
 	second := must(one.histograms(metrics.Window, 0, 1))(t)
 	start := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
 	var file countingReader

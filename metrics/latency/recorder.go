@@ -47,6 +47,7 @@ type observation struct {
 type observations struct {
 	calls []observation
 	ops   []uint32 // microseconds
+	kinds []uint8  // of ops
 }
 
 // outOfRange stands for a latency that the histograms cannot hold.
@@ -79,8 +80,8 @@ func (r *Recorder) Observe(t *Timing) {
 
 // ObserveEach records one call that came at the moment came, of operations that
 // were due at different moments; t.Op is ignored. due and came count from the same
-// start.
-func (r *Recorder) ObserveEach(t *Timing, came time.Duration, due []time.Duration) {
+// start. kinds has the kind of each operation, below metrics.OpKinds.
+func (r *Recorder) ObserveEach(t *Timing, came time.Duration, due []time.Duration, kinds []uint8) {
 	o := t.observation()
 	o.each = uint32(len(due))
 	r.mu.Lock()
@@ -88,6 +89,7 @@ func (r *Recorder) ObserveEach(t *Timing, came time.Duration, due []time.Duratio
 	for _, at := range due {
 		r.buf.ops = append(r.buf.ops, micros(came-at))
 	}
+	r.buf.kinds = append(r.buf.kinds, kinds...)
 	r.mu.Unlock()
 }
 
@@ -133,7 +135,7 @@ func (r *Recorder) take(spare observations) observations {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	taken := r.buf
-	r.buf = observations{spare.calls[:0], spare.ops[:0]}
+	r.buf = observations{spare.calls[:0], spare.ops[:0], spare.kinds[:0]}
 	return taken
 }
 

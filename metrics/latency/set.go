@@ -11,17 +11,20 @@ import (
 // many. Not safe for concurrent use.
 type Set struct {
 	Call   *Distribution // one value a call
-	Op     *Distribution // one value an operation
+	Op     *Distribution // one value an operation: the sum of Kinds
 	Wait   *Distribution // one value an operation
 	Queue  *Distribution // one value a call that the server timed, as the next two
 	Wire   *Distribution
 	Server *Distribution
 	Late   *Distribution // one value for each time that the generator slept
 
+	Kinds [metrics.OpKinds]*Distribution // the values of Op by kind; nil without one
+
 	calls, ops batches // of Call and Op: the values that came in records
+	kinds      [metrics.OpKinds]batches
 }
 
-// NewSet returns empty distributions (about 1.3 MB).
+// NewSet returns empty distributions (about 1.3 MB, and 190 kB for each kind that comes).
 func NewSet() *Set {
 	return &Set{
 		Call: NewDistribution(), Op: NewDistribution(), Wait: NewDistribution(), Queue: NewDistribution(),
@@ -29,12 +32,31 @@ func NewSet() *Set {
 	}
 }
 
-// Names are the names of the distributions, in their order.
-var Names = [...]string{metrics.CallLatency, metrics.OpLatency, metrics.WaitLatency, metrics.QueueLatency, metrics.WireLatency, metrics.ServerLatency, metrics.Lateness}
+// Names are the names of the distributions, in their order. The first kind is Names[firstKind].
+var Names = slices.Concat([]string{metrics.CallLatency, metrics.OpLatency}, metrics.KindNames[:metrics.OpKinds],
+	[]string{metrics.WaitLatency, metrics.QueueLatency, metrics.WireLatency, metrics.ServerLatency, metrics.Lateness})
 
-// All returns the distributions in the order of Names.
-func (l *Set) All() [len(Names)]*Distribution {
-	return [...]*Distribution{l.Call, l.Op, l.Wait, l.Queue, l.Wire, l.Server, l.Late}
+const firstKind = 2
+
+// All returns the distributions in the order of Names. A kind that has no value is nil.
+func (l *Set) All() []*Distribution {
+	return slices.Concat([]*Distribution{l.Call, l.Op}, l.Kinds[:], []*Distribution{l.Wait, l.Queue, l.Wire, l.Server, l.Late})
+}
+
+// of returns the distribution Names[i].
+func (l *Set) of(i int) *Distribution {
+	if kind := i - firstKind; kind >= 0 && kind < len(l.Kinds) {
+		return l.kind(kind)
+	}
+	return l.All()[i]
+}
+
+// kind returns the distribution of a kind.
+func (l *Set) kind(kind int) *Distribution {
+	if l.Kinds[kind] == nil {
+		l.Kinds[kind] = NewDistribution()
+	}
+	return l.Kinds[kind]
 }
 
 // Add adds the values of a record's Histogram to the distribution that it names.
@@ -56,16 +78,19 @@ func (l *Set) add(r metrics.Record, d *Distribution) error {
 		l.calls.add(r, d)
 	case Names[i] == metrics.OpLatency:
 		l.ops.add(r, d)
+	case i < firstKind+len(l.kinds):
+		l.kinds[i-firstKind].add(r, d)
 	}
-	l.All()[i].Add(d)
+	l.of(i).Add(d)
 	return nil
 }
 
 // join adds all distributions of m.
 func (l *Set) join(m *Set) {
-	theirs := m.All()
-	for i, mine := range l.All() {
-		mine.Add(theirs[i])
+	for i, theirs := range m.All() {
+		if theirs != nil {
+			l.of(i).Add(theirs)
+		}
 	}
 }
 
@@ -75,38 +100,44 @@ func (l *Set) Quantiles() map[string]metrics.Quantiles {
 	calls := uint64(l.Call.TotalCount())
 	quantiles := make(map[string]metrics.Quantiles)
 	for i, d := range l.All() {
-		name, samples := Names[i], uint64(d.TotalCount())
-		switch name {
-		case metrics.OpLatency, metrics.WaitLatency:
-			samples = calls // the operations of one call share its time
-		}
-		witnessed := name == metrics.CallLatency || name == metrics.OpLatency
-		if d.empty() && !witnessed {
+		name, kind := Names[i], i-firstKind
+		if d.empty() && kind >= 0 {
 			continue
 		}
+		samples, isKind := uint64(d.TotalCount()), kind >= 0 && kind < len(l.kinds)
+		switch { // the operations of one call share its time
+		case name == metrics.OpLatency || name == metrics.WaitLatency:
+			samples = calls
+		case isKind:
+			samples = min(samples, calls)
+		}
 		q := QuantilesOf(d, samples)
-		switch name {
-		case metrics.CallLatency:
+		switch {
+		case name == metrics.CallLatency:
 			q.CI95, q.Octaves = l.calls.intervals(d, samples), d.octaves()
-		case metrics.OpLatency:
+		case name == metrics.OpLatency:
 			q.CI95, q.Octaves = l.ops.intervals(d, samples), d.octaves()
+		case isKind:
+			q.CI95 = l.kinds[kind].intervals(d, samples)
 		}
 		quantiles[name] = q
 	}
 	return quantiles
 }
 
-// operations counts n operations of a call with one latency.
-func (l *Set) operations(op, call, n uint32) {
-	l.Op.record(op, n)
+// operations counts n operations of a kind and of a call with one latency. Collect adds the
+// kinds up to Op.
+func (l *Set) operations(kind uint8, op, call, n uint32) {
+	l.kind(int(kind)).record(op, n)
 	l.Wait.record(rest(op, call), n)
 }
 
-// observe counts one call. ops are the latencies of its operations if each has its own.
-func (l *Set) observe(o *observation, ops []uint32) {
+// observe counts one call. ops are the latencies of its operations if each has its own, and
+// kinds begin with theirs.
+func (l *Set) observe(o *observation, ops []uint32, kinds []uint8) {
 	l.Call.record(o.call, 1)
-	for _, op := range ops {
-		l.operations(op, o.call, 1)
+	for i, op := range ops {
+		l.operations(kinds[i], op, o.call, 1)
 	}
 	if o.server > 0 {
 		l.Queue.record(o.queue, 1)

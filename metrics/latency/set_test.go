@@ -13,8 +13,8 @@ func TestLatencyParts(t *testing.T) {
 	const us = time.Microsecond
 	latency, recorders := NewCollector(1, 1)
 	due := []time.Duration{100 * us, 250 * us, 400 * us}
-	recorders[0].ObserveEach(&Timing{Phase: metrics.Window, Call: 300 * us, Queue: 20 * us, Server: 80 * us, Late: 7 * us}, 900*us, due)
-	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: 40 * us, Op: 50 * us, Ops: Kinds{2}})                 // nothing is known of its parts
+	recorders[0].ObserveEach(&Timing{Phase: metrics.Window, Call: 300 * us, Queue: 20 * us, Server: 80 * us, Late: 7 * us}, 900*us, due, []uint8{1, 5, 1})
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: 40 * us, Op: 50 * us, Ops: Kinds{1, 1}})              // nothing is known of its parts
 	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: 10 * us, Op: 10 * us, Ops: Kinds{1}, Server: 9 * us}) // no queue
 	must(latency.Collect(0, 1))(t)
 	w := latency.Window
@@ -25,6 +25,9 @@ func TestLatencyParts(t *testing.T) {
 	}{
 		{"call", w.Call, []int64{10, 40, 300}},
 		{"op", w.Op, []int64{10, 50, 50, 500, 650, 800}},
+		{"get", w.Kinds[0], []int64{10, 50}},
+		{"put", w.Kinds[1], []int64{50, 500, 800}},
+		{"scan", w.Kinds[5], []int64{650}},
 		{"wait", w.Wait, []int64{1, 10, 10, 200, 350, 500}},
 		{"queue", w.Queue, []int64{1, 20}},
 		{"server", w.Server, []int64{9, 80}},
@@ -59,10 +62,10 @@ func TestLatencyParts(t *testing.T) {
 func TestPartsAsRecords(t *testing.T) {
 	latency, recorders := NewCollector(1, 1)
 	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: Kinds{4}})
-	if got := len(must(latency.Collect(0, 1))(t)); got != 3 {
-		t.Errorf("%d histograms of a call that is not split, want call, op and wait", got)
+	if got := len(must(latency.Collect(0, 1))(t)); got != 4 {
+		t.Errorf("%d histograms of a call that is not split, want call, op, get and wait", got)
 	}
-	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: Kinds{4}, Queue: 1, Server: 1, Late: 1})
+	recorders[0].Observe(&Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Ops: Kinds{4, 1, 1, 1, 1, 1}, Queue: 1, Server: 1, Late: 1})
 	histograms := must(latency.Collect(0, 1))(t)
 	if len(histograms) != len(Names) {
 		t.Fatalf("%d histograms, want %d", len(histograms), len(Names))

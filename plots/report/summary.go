@@ -5,6 +5,7 @@ import (
 	"strings"
 	"text/template"
 
+	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/latency"
@@ -78,7 +79,7 @@ func milliseconds(us *float64) string {
 // intervals of the main ones.
 func latencyNotes(run metrics.Run) []string {
 	var notes []string
-	for _, name := range []string{metrics.CallLatency, metrics.OpLatency} {
+	for _, name := range append([]string{metrics.CallLatency, metrics.OpLatency}, metrics.KindNames[:]...) {
 		q := run.Latency[name]
 		if q.Refused != "" {
 			return []string{"n/a: " + q.Refused}
@@ -94,5 +95,5 @@ func latencyNotes(run metrics.Run) []string {
 		}
 		notes = append(notes, fmt.Sprintf("%s, 95 %% intervals in ms: %s", name, strings.Join(parts, ", ")))
 	}
-	return notes
+	return append(notes, format.NonEmpty(answer.MixedKinds(run))...)
 }

@@ -79,7 +79,7 @@ func aSecond(t *testing.T) []metrics.Histogram {
 	t.Helper()
 	collector, recorders := latency.NewCollector(1, 1)
 	timing := latency.Timing{Phase: metrics.Window, Call: time.Millisecond, Op: 2 * time.Millisecond, Queue: time.Microsecond,
-		Server: time.Microsecond, Late: time.Microsecond, Ops: latency.Kinds{8192}}
+		Server: time.Microsecond, Late: time.Microsecond, Ops: latency.Kinds{8192, 1, 1, 1, 1, 1}}
 	for range latency.Names {
 		recorders[0].Observe(&timing)
 		timing.Call *= 2

@@ -129,29 +129,6 @@ func Rate(run metrics.Run) string {
 		format.Count(sum), 100*(sum/run.OpsPerS-1))
 }
 
-// latencyOf has the main percentiles: of operations from when they were due in an open
-// loop, of calls in a closed one.
-func latencyOf(run metrics.Run) string {
-	name, of, loop := metrics.CallLatency, "of a call", "closed loop"
-	if run.Offered != nil {
-		name, of, loop = metrics.OpLatency, "of an operation since it was due", format.Count(run.Offered.OpsPerS)+" ops/s offered"
-	}
-	q := run.Latency[name]
-	if q.Refused != "" {
-		return "n/a: " + q.Refused
-	}
-	var parts []string
-	for i, us := range q.All() {
-		if us != nil && metrics.QuantileNames[i] != "p90" {
-			parts = append(parts, metrics.QuantileNames[i]+" "+format.Milliseconds(*us))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s: %s ms; %s", of, strings.Join(parts, ", "), loop)
-}
-
 // Bytes says what an operation had in batches and in replies, and which setting spared
 // some of it; "" of a foreign store, whose protocol is another one.
 func Bytes(run metrics.Run) string {

@@ -58,6 +58,29 @@ func TestAnswerOfUnfinishedTrials(t *testing.T) {
 	}
 }
 
+// The answer tells kinds apart whose intervals are, and says of mixed calls that a kind has
+// its call's time.
+func TestLatencyByKind(t *testing.T) {
+	at := func(p50, low, high float64) metrics.Quantiles {
+		return metrics.Quantiles{Values: 9, P50: &p50, CI95: map[string][2]float64{"p50": {low, high}}}
+	}
+	for want, test := range map[string]struct {
+		get, put metrics.Quantiles
+		calls    uint64
+	}{
+		"closed loop; get p50 1; put p50 3 ms":                             {at(1000, 900, 1100), at(3000, 2900, 3100), 18},
+		"closed loop":                                                      {at(1000, 900, 1100), at(1200, 1100, 1300), 18},
+		"closed loop; a kind has its call's time":                          {at(1000, 900, 1100), at(1200, 1100, 1300), 9},
+		"closed loop; get p50 1; put p50 3 ms; a kind has its call's time": {at(1000, 900, 1100), at(3000, 1101, 3100), 2},
+	} {
+		run := metrics.Run{Latency: map[string]metrics.Quantiles{metrics.CallLatency: test.get, "get": test.get, "put": test.put}}
+		run.Nodes = []metrics.RunNode{{Role: metrics.Server}, {Role: metrics.Client, Summary: &metrics.Summary{InWindow: metrics.Counts{Gets: 9, Puts: 9, Calls: test.calls}}}}
+		if got := latencyOf(run); got != "of a call: p50 1 ms; "+want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // A round of more operations than there are records repeats keys.
 func TestFewRecords(t *testing.T) {
 	for records, want := range map[string]bool{"100": true, "16383": true, "16384": false, "1000000": false} {
