@@ -145,6 +145,29 @@ type Skew struct {
 	// Balances are those of other numbers of servers with the same operations, in rising
 	// order; nil without a TopShare.
 	Balances []RouterBalance `json:"balances,omitempty"`
+
+	Replay *Replay `json:"replay,omitempty"` // the trace; nil without -replay
+}
+
+// Replay is a trace, and what a replay of the whole of it makes of its operations.
+type Replay struct {
+	Format    string         `json:"format"` // of its input
+	SHA256    string         `json:"sha256"` // of its input, in hex
+	Commands  []TraceCommand `json:"commands"`
+	Least     uint64         `json:"least"`      // bytes of the smallest value that is sent
+	Smaller   uint64         `json:"smaller"`    // values with fewer bytes, which are sent with Least
+	Most      uint64         `json:"most"`       // bytes of the largest value that is sent
+	Larger    uint64         `json:"larger"`     // values with more bytes, which are cut
+	Expiring  uint64         `json:"expiring"`   // writes with a time to live, which is ignored
+	LiveBytes uint64         `json:"live_bytes"` // of the values that are there at the end, as none expires
+}
+
+// TraceCommand is a command of a trace.
+type TraceCommand struct {
+	Name    string   `json:"name"`
+	Ops     uint64   `json:"ops"`      // in the trace
+	LeftOut uint64   `json:"left_out"` // those that change nothing
+	As      []uint64 `json:"as"`       // what the others become, in the order of KindNames; a read that writes a missing key becomes two
 }
 
 // Share is a share of all operations, 0 to 1: as theory has it, and as it was.

@@ -360,9 +360,37 @@ func (p *Plan) LastsS(opsPerS float64) float64 {
 	return p.replay.length / opsPerS
 }
 
-// Trace describes the trace of the plan, and in what a replay differs from it.
-func (p *Plan) Trace() string {
-	r := p.replay
-	return fmt.Sprintf("%s (%s, SHA-256 %.12s...), with %d values of fewer than %d bytes sent with as many, %d of more than %d cut, and %d times to live ignored",
-		r.Path, r.Format, r.SHA256, r.Smaller, trace.LeastValue, r.Larger, trace.MostValue, r.Expiring)
+// Trace describes the trace of the plan; nil without one.
+func (p *Plan) Trace() *trace.Header {
+	if p.replay == nil {
+		return nil
+	}
+	return &p.replay.Header
+}
+
+// PeakBytes returns the most bytes of keys and values that are there at once in a replay, of
+// which none expires; 0 without a trace.
+func (c Config) PeakBytes() (peak uint64) {
+	r, err := newReplay(c)
+	if r == nil || err != nil {
+		return 0
+	}
+	sizes, live := make([]uint64, r.Keys), uint64(0)
+	set := func(id uint32, size uint64) {
+		if _, length, _ := r.Key(uint64(id)); size > 0 {
+			size += uint64(length)
+		}
+		live, sizes[id] = live+size-sizes[id], size
+		peak = max(peak, live)
+	}
+	for id := range r.Loaded {
+		_, _, size := r.Key(id)
+		set(uint32(id), uint64(size))
+	}
+	for i := range r.ops {
+		if op := r.Op(i); op.Kind != trace.Read {
+			set(op.ID, uint64(op.Size))
+		}
+	}
+	return peak
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"kvlab/workload"
 	"kvlab/workload/trace"
 )
 
@@ -280,10 +281,68 @@ func (f form) compare(t *testing.T, got *trace.Trace, ops []made) {
 	if !maps.Equal(got.Kinds, wantKinds) || got.Keys != uint64(len(ids)) {
 		t.Errorf("%d keys, kinds %v, want %d and %v", got.Keys, got.Kinds, len(ids), wantKinds)
 	}
+	f.compareSums(t, got, want, ids)
 	for name, id := range ids {
 		if _, length, loaded := got.Key(uint64(id)); f.format != "oracle" && length != len(name) || (loaded > 0) != (uint64(id) < got.Loaded) {
 			t.Errorf("key %q with id %d of %d loaded ones: length %d, loaded %d", name, id, got.Loaded, length, loaded)
 		}
+	}
+}
+
+// compareSums compares what a trace's commands became, and the bytes that are there at the end
+// and at most, with the effects of its operations. A key's loaded size is the trace's word.
+func (f form) compareSums(t *testing.T, got *trace.Trace, want []effect, ids map[string]uint32) {
+	t.Helper()
+	for name, n := range got.Commands {
+		sum := got.Skipped[name]
+		for _, of := range got.Became[name] {
+			sum += of
+		}
+		if sum-got.Filled != n {
+			t.Errorf("%d of %d operations %s, %v of them became others, %d were left out", sum, n, name, got.Became[name], got.Skipped[name])
+		}
+	}
+	for kind, name := range trace.KindNames() {
+		sum := uint64(0)
+		for _, of := range got.Became {
+			sum += of[kind]
+		}
+		if sum != got.Kinds[name] {
+			t.Errorf("%d of %d %ss are of some command", sum, got.Kinds[name], name)
+		}
+	}
+	values, all := map[string]int{}, func(values map[string]int) (bytes, keys uint64) {
+		for name, size := range values {
+			if size > 0 {
+				_, length, _ := got.Key(uint64(ids[name]))
+				bytes, keys = bytes+uint64(size), keys+uint64(length)
+			}
+		}
+		return bytes, keys
+	}
+	for name, id := range ids {
+		_, _, values[name] = got.Key(uint64(id))
+	}
+	live, keys := all(values)
+	peak, total := live+keys, int64(live+keys)
+	for _, w := range want {
+		if w.kind == "read" {
+			continue
+		}
+		_, length, _ := got.Key(uint64(ids[w.key]))
+		if values[w.key] > 0 {
+			total -= int64(values[w.key] + length)
+		}
+		if values[w.key] = w.size; w.size > 0 {
+			total += int64(w.size + length)
+		}
+		peak = max(peak, uint64(total))
+	}
+	if live, keys = all(values); live != got.LiveBytes || total != int64(live+keys) {
+		t.Errorf("%d bytes are there at the end, want %d", got.LiveBytes, live)
+	}
+	if n := (workload.Config{Replay: got.Path}).PeakBytes(); n != peak {
+		t.Errorf("%d bytes are there at most, want %d", n, peak)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"kvlab/kvs/route"
+	"kvlab/kvs/verdict/replayed"
 	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/stats"
@@ -57,7 +58,7 @@ func expect(flags map[string]string, servers int, drawn ...uint64) (*expectation
 		return nil, err
 	}
 	e := &expectation{
-		Skew: metrics.Skew{Law: config.Flags(), Router: router, Records: config.Records},
+		Skew: metrics.Skew{Law: config.Flags(), Router: router, Records: config.Records, Replay: replayed.Describe(plan)},
 	}
 	for kind := range workload.Kind(workload.Kinds) {
 		e.kinds[kind] = plan.Share(kind) // the workload's kinds have the same order

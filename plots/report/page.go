@@ -43,7 +43,7 @@ var words = template.FuncMap{
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
-	"rate":    answer.Rate, "bytes": answer.Bytes, "rates": ratesTable,
+	"rate":    answer.Rate, "bytes": answer.Bytes, "rates": ratesTable, "traced": traceTable, "differences": answer.Differences,
 	"shade": shade, "share": percent, "interval": intervalWords, "limit": answer.Limit,
 	"claimName": chart.ClaimName, "traits": traitsTable, "pairs": pairsText,
 }

@@ -60,6 +60,7 @@ func runSections(r *folder.Run, over []figure.Figure) []section {
 		{ID: "usage", Title: "Usage by role and process", Run: r, Figures: named(over, "cpu", "network", "memory", "soak")},
 		{ID: "throughput", Title: "Throughput per node", Run: r},
 		{ID: "skew", Title: "Skew", Run: r, Absent: r.Skew == nil},
+		{ID: "trace", Title: "The trace", Run: r, Absent: r.Skew == nil || r.Skew.Replay == nil},
 	}
 }
 

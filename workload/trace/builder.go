@@ -82,7 +82,7 @@ func Create(path, format string, tickNs int64) (*Builder, error) {
 	}
 	b := &Builder{path: path, file: file, out: bufio.NewWriterSize(file, 1<<20), ids: make(map[[2]uint64]uint32),
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
-	b.head = Header{Format: format, TickNs: tickNs, Kinds: make(map[string]uint64), Commands: make(map[string]uint64), Skipped: make(map[string]uint64)}
+	b.head = Header{Format: format, TickNs: tickNs, Kinds: make(map[string]uint64), Commands: make(map[string]uint64), Skipped: make(map[string]uint64), Became: make(map[string][len(kindNames)]uint64)}
 	_, err = b.out.Write(make([]byte, headerLen))
 	return b, err
 }
@@ -175,15 +175,15 @@ func (b *Builder) do(in Input, id uint32) error {
 		} else if !in.Unknown {
 			b.head.Misses++
 		}
-		return b.write(Read, id, 0, in.Tick)
+		return b.write(Read, in, id, 0)
 	case Fill:
-		if err := b.write(Read, id, 0, in.Tick); err != nil || present {
+		if err := b.write(Read, in, id, 0); err != nil || present {
 			return err
 		}
 		b.head.Filled++
 	case Remove:
 		e.size = absent
-		return b.write(Delete, id, 0, in.Tick)
+		return b.write(Delete, in, id, 0)
 	case Set:
 	case Add:
 		present = !present
@@ -215,17 +215,20 @@ func (b *Builder) put(in Input, id uint32) error {
 	}
 	e.size, e.wrote = b.sized(in.Size), true
 	b.head.ValueBytes += uint64(e.size)
-	return b.write(kind, id, uint32(e.size), in.Tick)
+	return b.write(kind, in, id, uint32(e.size))
 }
 
-// write writes an operation.
-func (b *Builder) write(kind uint8, id, size, tick uint32) error {
+// write writes an operation that an input's becomes.
+func (b *Builder) write(kind uint8, in Input, id, size uint32) error {
 	var op [opLen]byte
 	binary.LittleEndian.PutUint32(op[0:], id)
 	binary.LittleEndian.PutUint32(op[4:], size<<8|uint32(kind))
-	binary.LittleEndian.PutUint32(op[8:], tick)
+	binary.LittleEndian.PutUint32(op[8:], in.Tick)
 	b.keys[id].ops++
 	b.head.Kinds[kindNames[kind]]++
+	became := b.head.Became[in.Name]
+	became[kind]++
+	b.head.Became[in.Name] = became
 	b.head.Ops++
 	_, err := b.out.Write(op[:])
 	return err

@@ -3,7 +3,7 @@
 //
 // A file has three parts, in little-endian order:
 //
-//	0      the line "kvlab trace 1", the Header as JSON, and spaces up to headerLen bytes
+//	0      the line "kvlab trace 2", the Header as JSON, and spaces up to headerLen bytes
 //	4096   the operations, 12 bytes each: id uint32, kind uint8, size uint24, tick uint32
 //	then   the keys by id, 8 bytes each: operations uint32, length uint8, loaded size uint24
 //
@@ -24,7 +24,7 @@ import (
 )
 
 // Version is the version of the file format.
-const Version = 1
+const Version = 2
 
 const (
 	headerLen = 4096
@@ -52,9 +52,12 @@ type Header struct {
 	Kinds    map[string]uint64 `json:"kinds"`             // operations by what a replay does
 	Commands map[string]uint64 `json:"commands"`          // operations of the input by its commands
 	Skipped  map[string]uint64 `json:"skipped,omitempty"` // those that change nothing, such as an add of a present key
-	Filled   uint64            `json:"filled,omitempty"`  // writes that the input does not have: reads that missed fill the cache
-	Hits     uint64            `json:"hits"`              // reads that found a value in the input
-	Misses   uint64            `json:"misses"`            // reads that found none there
+
+	Became map[string][len(kindNames)]uint64 `json:"became"` // what a replay does, by command and kind
+
+	Filled uint64 `json:"filled,omitempty"` // writes that the input does not have: reads that missed fill the cache
+	Hits   uint64 `json:"hits"`             // reads that found a value in the input
+	Misses uint64 `json:"misses"`           // reads that found none there
 
 	Keys        uint64 `json:"keys"`
 	Loaded      uint64 `json:"loaded"`               // keys that were read before they were written

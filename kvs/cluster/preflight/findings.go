@@ -175,7 +175,7 @@ func (a *assessment) resources(m *machine) {
 	}
 	switch {
 	case stores > memory:
-		a.add(m, metrics.Fail, "memory", "the values alone take %s, and %s are available", format.Bytes(stores), format.Bytes(memory))
+		a.add(m, metrics.Fail, "memory", "%s take %s, and %s are available", a.needs.Of, format.Bytes(stores), format.Bytes(memory))
 	case memory < lowBytes:
 		a.add(m, metrics.Warn, "memory", "only %s of memory are available", format.Bytes(memory))
 	}

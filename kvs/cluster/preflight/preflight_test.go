@@ -103,7 +103,7 @@ func fit(name string, role metrics.Role) *machine {
 }
 
 func TestFindings(t *testing.T) {
-	need := plan.Needs{OpenFiles: map[metrics.Role]uint64{metrics.Server: 1000, metrics.Client: 900}, Bytes: 1e9}
+	need := plan.Needs{OpenFiles: map[metrics.Role]uint64{metrics.Server: 1000, metrics.Client: 900}, Bytes: 1e9, Of: "the values alone"}
 	rtts := []metrics.RTT{{From: "a", To: "b", US: 90}, {From: "b", To: "c", US: 100}, {From: "c", To: "a", US: 95}}
 	for _, tt := range []struct {
 		name  string
@@ -130,6 +130,7 @@ func TestFindings(t *testing.T) {
 		}, "warn governor powersave"},
 		{"files", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.OpenFilesLimit = 999 }, "fail files needs 1000 open files, and 999"},
 		{"memory", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Host.MemoryAvailableBytes = 1e9 - 1 }, "fail memory the values alone take 1.0 GB"},
+		{"memory for a trace", func(b *machine, _ []metrics.RTT, n *plan.Needs) { n.Bytes, n.Of = 612e9, "the trace's records" }, "fail memory the trace's records take 612.0 GB, and 60.0 GB are available"},
 		{"kernel", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.Host.Kernel = "5.15" }, "warn kernel has 5.15, and a has 6.1"},
 		{"disk", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.FreeBytes = 1e6 }, "warn disk only 1 MB"},
 		{"nfs", func(b *machine, _ []metrics.RTT, _ *plan.Needs) { b.Facts.FileSystem = "nfs" }, "warn disk network file system"},

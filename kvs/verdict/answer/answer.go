@@ -166,6 +166,7 @@ func checkedOf(run metrics.Run) string {
 	if run.Skew != nil && run.Skew.TopShare == 0 {
 		parts = append(parts, "not the shares of keys and servers, which are not fixed")
 	}
+	parts = append(parts, Differences(run.Skew)...)
 	if loaded > 0 {
 		parts = append(parts, fmt.Sprintf("%s records read back", format.Count(float64(loaded))))
 	}

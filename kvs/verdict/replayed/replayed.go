@@ -3,10 +3,13 @@ package replayed
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"kvlab/metrics"
 	"kvlab/workload"
+	"kvlab/workload/trace"
 )
 
 // Judge compares the operations that the clients' workers verified, kind by kind, with the
@@ -46,7 +49,25 @@ func Judge(run metrics.Run, plan *workload.Plan) metrics.CheckResult {
 	if most > 2*least { // the keys of two workers are then more than twofold off the trace's shares
 		return metrics.CheckResult{Outcome: metrics.CheckDoubted, Evidence: fmt.Sprintf("in a closed loop workers keep no step: they replayed their parts %.2f to %.2f times, and popular keys have fewer operations than in the trace", least, most)}
 	}
-	return metrics.CheckResult{Outcome: metrics.CheckPassed, Evidence: fmt.Sprintf("the operations are those of the trace, kind by kind: %s", plan.Trace())}
+	return metrics.CheckResult{Outcome: metrics.CheckPassed, Evidence: "the operations are those of the trace, kind by kind"}
+}
+
+// Describe returns what is known of a plan's trace before the run; nil without one.
+func Describe(plan *workload.Plan) *metrics.Replay {
+	h := plan.Trace()
+	if h == nil {
+		return nil
+	}
+	r := &metrics.Replay{Format: h.Format, SHA256: h.SHA256, Least: trace.LeastValue, Smaller: h.Smaller, Most: trace.MostValue, Larger: h.Larger, Expiring: h.Expiring, LiveBytes: h.LiveBytes}
+	ops := maps.Clone(h.Commands)
+	for name, n := range h.Skipped { // some were skipped unread
+		ops[name] = max(ops[name], n)
+	}
+	for _, name := range slices.Sorted(maps.Keys(ops)) {
+		as := h.Became[name]
+		r.Commands = append(r.Commands, metrics.TraceCommand{Name: name, Ops: ops[name], LeftOut: h.Skipped[name], As: as[:]})
+	}
+	return r
 }
 
 func failed(node, layout string, args ...any) metrics.CheckResult {
