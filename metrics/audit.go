@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 // Audit is the result of the final audit: after the drain, the clients read a sample of
@@ -39,6 +40,10 @@ func (a Audit) Text() string {
 // that the trace loads first, and of these the most popular ones.
 const ReplayRest = 4096
 
+// ExpirySlack is how much before or after its time to live a key may expire: memcached counts whole
+// seconds, by a clock that goes by seconds (doc/protocol.txt).
+const ExpirySlack = time.Second
+
 // AuditEach returns the most keys of each range of popularity ranks that an audit reads: 8,500 of
 // 10^6 records in all. With -linearizable, for mistakes that few keys show, it is 115,000.
 func AuditEach(linearizable bool) int {
@@ -58,9 +63,11 @@ type AuditRecord struct {
 	ErrorNs  int64    `json:"error_ns"`  // how far the times are from the clock at most
 	OriginNs int64    `json:"origin_ns"` // on the clock
 	TickNs   int64    `json:"tick_ns"`
-	Loaded   []uint32 `json:"loaded"` // each worker's last version of the load
-	Checks   uint64   `json:"checks"` // sum of the check bytes of the values that were found
-	Packed   []byte   `json:"packed"` // AuditKeys as JSON, compressed by DEFLATE
+	Loaded   []uint32 `json:"loaded"`  // each worker's last version of the load
+	LoadNs   [2]int64 `json:"load_ns"` // when it began to store the records and when it had, on the clock
+	ReadNs   [2]int64 `json:"read_ns"` // likewise when it read the sample
+	Checks   uint64   `json:"checks"`  // sum of the check bytes of the values that were found
+	Packed   []byte   `json:"packed"`  // AuditKeys as JSON, compressed by DEFLATE
 }
 
 // AuditKeys are a client's last acknowledged writes of the sample's keys, without those
@@ -94,6 +101,7 @@ type Spot struct {
 	Key    int32   `json:"key"`
 	Worker uint16  `json:"worker"`
 	Sent   uint32  `json:"sent"`  // ticks, no later than it was
+	Came   uint32  `json:"came"`  // ticks, no earlier than its reply
 	Found  WriteID `json:"found"` // NoWrite if the key was missing
 }
 

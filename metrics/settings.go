@@ -112,6 +112,9 @@ func (s Settings) Target() string { return s["target"] }
 // Theta returns the parameter of the popularity's law.
 func (s Settings) Theta() string { return s["theta"] }
 
+// TTL returns -ttl; not above 0 without one.
+func (s Settings) TTL() time.Duration { return s.length("ttl") }
+
 // TLS reports whether calls are encrypted.
 func (s Settings) TLS() bool { return s.is("tls") }
 

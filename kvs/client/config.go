@@ -36,6 +36,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Class(metrics.WorkFlag)
 	c.Workload.Define(flags.FlagSet)
 	flags.Var(cli.Count(&c.Workers), "workers", "`number` of worker goroutines")
+	flags.Var((*duration)(&c.TTL), "ttl", "`time` after its last write at which a key expires, such as 60s, loaded keys too: only of redis and memcached targets; a read may then find or miss a key from a second before until a second after (default never)")
 	flags.Class(metrics.ShapeFlag)
 	flags.Var(&c.ValueSize, "value-size", "`bytes` of every value; or a range such as 24-1024, in which each record has a size of its own; or etc, as in Facebook's ETC, with 24 bytes at least")
 	flags.StringVar(&c.KeyPrefix, "key-prefix", c.KeyPrefix, "`text` before the decimal record id, such as user")
@@ -119,7 +120,7 @@ func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"workload", "distribution", "theta", "zipfian", "scramble", "hot-move", "value-size", "linearizable", "cache", "dedup"} {
+	for _, name := range []string{"workload", "distribution", "theta", "zipfian", "scramble", "hot-move", "ttl", "value-size", "linearizable", "cache", "dedup"} {
 		if f := flags.Lookup(name); given[name] && f.Value.String() != f.DefValue {
 			return fmt.Errorf("-%s does not go with -replay %s: the trace has the operations, their keys and sizes", name, c.Workload.Replay)
 		}

@@ -247,7 +247,7 @@ func TestFlagClasses(t *testing.T) {
 			t.Errorf("there is no main flag -%s", name)
 		}
 	}
-	for name, want := range map[string]metrics.FlagClass{"batch": metrics.ShapeFlag, "seed": metrics.WorkFlag, "workers": metrics.WorkFlag, "tls": metrics.ShapeFlag, "tls-cert": metrics.OtherFlag, "hosts": metrics.OwnFlag, "engine": metrics.StoreFlag} {
+	for name, want := range map[string]metrics.FlagClass{"batch": metrics.ShapeFlag, "seed": metrics.WorkFlag, "ttl": metrics.WorkFlag, "hot-move": metrics.WorkFlag, "workers": metrics.WorkFlag, "tls": metrics.ShapeFlag, "tls-cert": metrics.OtherFlag, "hosts": metrics.OwnFlag, "engine": metrics.StoreFlag} {
 		if got := classes.Of[name]; got != want {
 			t.Errorf("-%s is of class %q, want %q", name, got, want)
 		}

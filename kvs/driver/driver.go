@@ -90,6 +90,7 @@ type Options struct {
 	Engine       string            // -engine: of InProcess
 	Foreign      []Row             // the drivers of foreign stores that the program has
 	Settings     map[string]string // of the foreign store's driver, by name
+	TTL          time.Duration     // -ttl: how long a key lives after its last write; 0 for ever
 	Null         bool              // -engine null: the servers of the foreign store's driver are Row.Null's, without a store
 	Fresh        bool              // the servers of the foreign store were started for this run: the driver may set them up
 	Cached       cache.Size        // -cache: of the values that the servers need not send again
@@ -140,6 +141,7 @@ type Row struct {
 
 	Router string // decides which server owns a key; "": -router does
 	Batch  int    // the default of -batch, for servers that answer large calls slowly; 0: the client's
+	TTL    bool   // it takes Options.TTL
 	Rival  bool   // only the programs of extra/rivals have it: a plain one does not open it
 }
 
@@ -194,7 +196,9 @@ func (o Options) Validate(u Use) error {
 	a := o.Addresses()
 	return cmp.Or(
 		cli.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
-		wire.CheckCodec(o.Codec, o.features()), wire.CheckSocketBuffer(o.SocketBuffer), r.Check(o, u),
+		wire.CheckCodec(o.Codec, o.features()), wire.CheckSocketBuffer(o.SocketBuffer),
+		cli.Want(o.TTL == 0 || o.TTL >= time.Second, "-ttl", o.TTL, "1s or longer"),
+		cli.Want(o.TTL == 0 || r.TTL, "-ttl", o.TTL, "a target whose keys expire, such as redis://HOST:PORT or memcached://HOST:PORT: those of %s do not", o.Transport), r.Check(o, u),
 		cli.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
 }
 

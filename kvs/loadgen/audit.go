@@ -162,6 +162,7 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	}
 	first, last := workload.Place{Node: g.config.Index, Nodes: g.config.Clients, Workers: 1}.Part(uint64(len(a.ids)))
 	found := make([]metrics.WriteID, last-first)
+	begun := now()
 	err := g.each(ctx, func(ctx context.Context, w *worker) error {
 		from, to := g.config.place(w.id).Part(uint64(len(a.ids)))
 		return w.readAudited(ctx, g.config, a.ids[from:to], found[from-first:to-first])
@@ -169,10 +170,12 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	clock := clock.New()
+	ended, clock := now(), clock.New()
+	at := func(t moment) int64 { return clock.Ns(started.Add(t)) }
 	record := &metrics.AuditRecord{
 		Client: g.config.Index, Each: metrics.AuditEach(g.config.Linearizable),
-		Clock: clock.ID, ErrorNs: clock.ErrorNs, OriginNs: clock.Ns(started.Add(a.origin)), TickNs: int64(a.tick),
+		Clock: clock.ID, ErrorNs: clock.ErrorNs, OriginNs: at(a.origin), TickNs: int64(a.tick),
+		LoadNs: [2]int64{at(g.stored[0]), at(g.stored[1])}, ReadNs: [2]int64{at(begun), at(ended)},
 	}
 	for _, w := range g.workers {
 		record.Loaded = append(record.Loaded, w.loadedVersion)

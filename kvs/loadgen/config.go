@@ -109,6 +109,7 @@ func (c Config) Validate() error {
 		cli.Want(c.Rate.Highest() <= profile.Most, "-rate", c.Rate, "at most %.0f operations per second", profile.Most),
 		cli.Want(c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"),
 		cli.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls in flight"),
+		cli.Want(c.TTL == 0 || !c.Linearizable, "-ttl", c.TTL, "it without -linearizable: what is recorded knows no end of a key"),
 		cli.Want(c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"),
 		cli.Want(c.Window > 0, "-secs", c.Window, "more than 0 seconds"),
 	); err != nil {

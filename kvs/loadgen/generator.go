@@ -47,6 +47,7 @@ type Generator struct {
 	driver  driver.Driver
 	workers []*worker
 	latency *latency.Collector
+	stored  [2]moment        // when Store began and ended
 	drawn   bool             // the first rounds are drawn
 	opened  time.Time        // when the window opened
 	length  time.Duration    // of the window
@@ -100,6 +101,9 @@ func (g *Generator) Connect(ctx context.Context) error {
 			w.conns, w.servers = g.workers[i%unshared].conns, g.workers[i%unshared].servers
 		} else if err := g.connect(ctx, w, i); err != nil {
 			return err
+		}
+		if ttl := g.config.TTL; ttl > 0 && !w.deletes { // no client loads before all have connected
+			w.noMiss = now() + ttl - metrics.ExpirySlack
 		}
 	}
 	return nil
@@ -185,6 +189,8 @@ func (g *Generator) each(ctx context.Context, f func(context.Context, *worker) e
 
 // Store stores this client's share of the records.
 func (g *Generator) Store(ctx context.Context) error {
+	g.stored[0] = now()
+	defer func() { g.stored[1] = now() }()
 	return g.each(ctx, func(ctx context.Context, w *worker) error {
 		return w.load(ctx, g.config, workload.Update, "store records %d to %d: %w")
 	})

@@ -34,6 +34,8 @@ func (w *worker) load(ctx context.Context, c Config, kind workload.Kind, layout 
 	err := w.sweep(ctx, c, kind, first, last)
 	switch lost := sum(w.counts).Misses; {
 	case err != nil:
+	case lost > 0 && w.noMiss > 0 && now() >= w.noMiss:
+		err = fmt.Errorf("%d of them are not there: they were not read before they expired; want a longer -ttl than %v, or fewer -records", lost, c.TTL)
 	case lost > 0:
 		err = fmt.Errorf("%d of them are not there: lost, or a key's operations go to different servers", lost)
 	case w.verify.Failures > 0:

@@ -211,7 +211,12 @@ func (r *round) arrived(x *exchange) {
 // take checks the reply of server i and counts it.
 func (w *worker) take(i int, r *round, at phaseAt) error {
 	var checked replyCheck
-	err := w.check(&r.exchanges[i], w.servers[i].NoStore, &checked)
+	x := &r.exchanges[i]
+	err := w.check(x, w.servers[i].NoStore, &checked)
+	if checked.Misses > 0 && x.came < w.noMiss && !w.servers[i].NoStore {
+		checked.Failures += checked.Misses
+		checked.First = cmp.Or(checked.First, fmt.Sprintf("worker %d: %d keys are missing, and no key can have lived for its -ttl", w.id, checked.Misses))
+	}
 	if err == nil {
 		w.count(i, r, &checked, at)
 	}

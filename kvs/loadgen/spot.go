@@ -93,7 +93,7 @@ func (w *worker) checkSpot(x *exchange, result kvs.Result, t *replyCheck) error 
 			found = metrics.WriteID(binary.LittleEndian.Uint64(result.Value[8:]))
 		}
 	}
-	w.spotted = append(w.spotted, metrics.Spot{Key: int32(x.spot), Worker: uint16(w.id), Sent: w.audited.ticks(x.sent), Found: found})
+	w.spotted = append(w.spotted, metrics.Spot{Key: int32(x.spot), Worker: uint16(w.id), Sent: w.audited.ticks(x.sent), Came: w.audited.ticks(x.came) + 1, Found: found})
 	return nil
 }
 

@@ -41,8 +41,9 @@ type worker struct {
 	repeats  bool        // -repeat, after the load: replies are not checked
 	inserted uint64      // number of its own inserts that are acknowledged
 	own      inserts
-	deletes  bool // the workload deletes
-	keepsAll bool // its operations never change the set of keys, and it has no scans
+	deletes  bool   // the workload deletes
+	noMiss   moment // with -ttl, no loaded key can have expired before; 0 without
+	keepsAll bool   // its operations never change the set of keys, and it has no scans
 	block    block
 
 	batchBytes int // 0: no limit

@@ -26,6 +26,7 @@ var Theirs = map[string]string{
 	"d": "-value-size", "data-size": "-value-size", "data-size-range": "-value-size LEAST-MOST", "fieldlength": "-value-size",
 	"data-verify": "-verify: every reply is checked, unless it says less", "R": "-value-size: the bytes are random",
 	"random-data": "-value-size: the bytes are random", "data-size-list": "-value-size LEAST-MOST, or etc",
+	"expiry-range":  "-ttl 60s, the same for every key",
 	"trace":         "-exec-trace for an execution trace of the program, or -replay for a trace of operations",
 	"clients-start": "-rate in stages, such as 50k@10s,100k@10s, or --curve", "clients-step": "-rate in stages, such as 50k@10s,100k@10s, or --curve",
 	"step-duration": "-rate in stages, such as 50k@10s,100k@10s", "start-qps": "-rate with a ramp, such as 50k..400k@30s", "end-qps": "-rate with a ramp, such as 50k..400k@30s", "x": "--trials", "run-count": "--trials",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"kvlab/internal/kvstest"
 	"kvlab/kvs"
@@ -107,11 +108,17 @@ func TestAppend(t *testing.T) {
 		for _, word := range words {
 			want += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
 		}
-		if got := resp.AppendOp([]byte("x"), &op); string(got) != want || !resp.Has(op.Kind) {
+		if got := resp.AppendOp([]byte("x"), &op, ""); string(got) != want || !resp.Has(op.Kind) {
 			t.Fatalf("a %s is %.60q, want %.60q", op.Kind, got, want)
 		}
 		if got := resp.AppendCommand([]byte("x"), words...); string(got) != want {
 			t.Fatalf("%.20q is %.60q, want %.60q", words, got, want)
+		}
+		if words[0] == "SET" {
+			words = append(words, "PX", "2500")
+		}
+		if got := resp.AppendOp(nil, &op, resp.Expiry(2500*time.Millisecond)); !bytes.Equal(got, resp.AppendCommand(nil, words...)) {
+			t.Fatalf("a %s that expires is %.60q, want the words %.20q", op.Kind, got, words)
 		}
 	}
 	for _, kind := range []kvs.Kind{kvs.Scan, kvs.ScanPart, kvs.Kinds} {

@@ -197,10 +197,10 @@ func sizesOf(sizes *size.Sizes) valueSizes {
 
 // drawnSizes are those of the values of operations, by their records' popularity. Only the
 // least size is known where operations are not drawn independently, move to other records
-// as these are inserted and deleted, or read a server without a store.
+// as these are inserted and deleted, or expire, or read a server without a store.
 func drawnSizes(run *judged, sizes *size.Sizes) valueSizes {
 	v := valueSizes{least: uint64(sizes.Least)}
-	if run.expected == nil || run.expected.cells == nil || run.Total.Inserts+run.Total.Deletes > 0 || slices.ContainsFunc(run.Nodes, metrics.RunNode.Storeless) {
+	if run.expected == nil || run.expected.cells == nil || run.Total.Inserts+run.Total.Deletes > 0 || run.Workload.TTL() > 0 || slices.ContainsFunc(run.Nodes, metrics.RunNode.Storeless) {
 		return v
 	}
 	h := run.expected.hot

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/metrics/stats"
 )
 
@@ -235,28 +235,8 @@ func checkHistograms(node string, latencies map[string]metrics.Quantiles, stamps
 	return passed("%d operations were due in the window, by the workers and by the latencies", due.Ops())
 }
 
-// roundsOf adds up the sums of a client's workers, which checkAccounts requires.
-// MostOps is the sum of the workers' largest rounds, and AcrossS the time of the longest round.
-func roundsOf(node metrics.RunNode) *metrics.Rounds {
-	var sums metrics.Rounds
-	for _, w := range node.Summary.Workers {
-		r := cmp.Or(w.Rounds, new(metrics.Rounds))
-		sums.Ops += r.Ops
-		sums.Rounds += r.Rounds
-		sums.Calls += r.Calls
-		sums.Early += r.Early
-		sums.Unknown += r.Unknown
-		sums.Spots += r.Spots
-		sums.BusyS += r.BusyS
-		sums.EarlyS += r.EarlyS
-		sums.Across += r.Across
-		sums.AcrossS = max(sums.AcrossS, r.AcrossS)
-		sums.MostOps += r.MostOps
-		sums.Offered += r.Offered
-		sums.Mistaken += r.Mistaken
-	}
-	return &sums
-}
+// roundsOf returns the sums of a client's workers, which checkAccounts requires.
+func roundsOf(node metrics.RunNode) *metrics.Rounds { return account.Rounds(node.Summary) }
 
 // inFlight returns the most operations that a client had in flight at once.
 func inFlight(run *judged, sums *metrics.Rounds) float64 {

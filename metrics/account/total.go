@@ -170,3 +170,26 @@ func StoreCounts(run metrics.Run, server int) []StoreCount {
 		{ReadKinds, s.Store.Reads(verified), executed.Gets},
 	}
 }
+
+// Rounds adds up the sums of a client's workers.
+// MostOps is the sum of the workers' largest rounds, and AcrossS the time of the longest round.
+func Rounds(client *metrics.Summary) *metrics.Rounds {
+	var sums metrics.Rounds
+	for _, w := range client.Workers {
+		r := cmp.Or(w.Rounds, new(metrics.Rounds))
+		sums.Ops += r.Ops
+		sums.Rounds += r.Rounds
+		sums.Calls += r.Calls
+		sums.Early += r.Early
+		sums.Unknown += r.Unknown
+		sums.Spots += r.Spots
+		sums.BusyS += r.BusyS
+		sums.EarlyS += r.EarlyS
+		sums.Across += r.Across
+		sums.AcrossS = max(sums.AcrossS, r.AcrossS)
+		sums.MostOps += r.MostOps
+		sums.Offered += r.Offered
+		sums.Mistaken += r.Mistaken
+	}
+	return &sums
+}

@@ -21,6 +21,7 @@ type codec struct {
 	// that it does not find: of two equal ones it does not say which, if one was stored
 	// or deleted in between.
 	distinct bool
+	exptime  int64 // seconds that a key lives; 0 for ever
 
 	left int // operations of the command whose reply is being parsed that have no result yet; 0 between replies
 }
@@ -45,7 +46,8 @@ func (c *codec) Append(dst []byte, ops []kvs.Op) (requests []byte, n int, err er
 		dst = append(append(dst, "delete "...), op.Key...)
 	default:
 		dst = append(append(dst, "set "...), op.Key...)
-		dst = strconv.AppendInt(append(dst, " 0 0 "...), int64(len(op.Value)), 10)
+		dst = strconv.AppendInt(append(dst, " 0 "...), c.exptime, 10)
+		dst = strconv.AppendInt(append(dst, ' '), int64(len(op.Value)), 10)
 		dst = append(append(dst, "\r\n"...), op.Value...)
 	}
 	return append(dst, "\r\n"...), n, nil

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"time"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/pipeline"
@@ -19,7 +21,7 @@ import (
 const batch = 512
 
 // Row is the driver.
-var Row = driver.Row{Name: "memcached", Check: check, Open: open, Batch: batch, Protocol: "memcached's text protocol", Null: null}
+var Row = driver.Row{Name: "memcached", Check: check, Open: open, Batch: batch, Protocol: "memcached's text protocol", Null: null, TTL: true}
 
 // has reports whether memcached has a kind of operation.
 func has(kind kvs.Kind) bool {
@@ -27,6 +29,10 @@ func has(kind kvs.Kind) bool {
 }
 
 func check(o driver.Options, u driver.Use) error {
+	// More seconds than those of 30 days are a date, by the server's clock (doc/protocol.txt).
+	if err := cli.Want(o.TTL%time.Second == 0 && o.TTL <= 30*24*time.Hour, "-ttl", o.TTL, "whole seconds, at most 720h: memcached takes no others"); err != nil {
+		return err
+	}
 	return o.CheckForeign(u, has, "user", "password", "tls", "ca", driver.CountsSetting)
 }
 
@@ -43,7 +49,9 @@ func open(o driver.Options, u driver.Use) (driver.Driver, error) {
 }
 
 // Codec returns a codec of the text protocol.
-func (m *memcached) Codec() pipeline.Codec { return &codec{distinct: m.distinct} }
+func (m *memcached) Codec() pipeline.Codec {
+	return &codec{distinct: m.distinct, exptime: int64(m.options.TTL / time.Second)}
+}
 
 // Dial connects to a server, which must be the instance that the first Dial met.
 func (m *memcached) Dial(ctx context.Context, server int) (net.Conn, error) {

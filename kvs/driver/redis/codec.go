@@ -12,11 +12,13 @@ import (
 )
 
 // codec is RESP2 on a connection.
-type codec struct{}
+type codec struct {
+	expiry string // see resp.Expiry
+}
 
-func (codec) Append(dst []byte, ops []kvs.Op) (requests []byte, n int, err error) {
+func (c codec) Append(dst []byte, ops []kvs.Op) (requests []byte, n int, err error) {
 	for n < len(ops) && (n == 0 || len(dst) < pipeline.Chunk) {
-		dst = resp.AppendOp(dst, &ops[n])
+		dst = resp.AppendOp(dst, &ops[n], c.expiry)
 		n++
 	}
 	return dst, n, nil

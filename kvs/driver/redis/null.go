@@ -16,7 +16,7 @@ const flushAt = 64 << 10
 
 // null serves a connection as Redis does, without a store.
 func null(socket net.Conn, _ driver.Options, store *driver.Null) error {
-	in := resp.Commands{Limits: resp.Limits{Args: 4, Bulk: kvs.MaxValueLen, Size: kvs.MaxValueLen + 1<<10}}
+	in := resp.Commands{Limits: resp.Limits{Args: 6, Bulk: kvs.MaxValueLen, Size: kvs.MaxValueLen + 1<<10}}
 	var out []byte
 	for {
 		if err := in.Read(socket); err == io.EOF && !in.Partial() {
@@ -45,7 +45,7 @@ func answer(out []byte, in *resp.Commands, args int, store *driver.Null) ([]byte
 	value, found := store.Value()
 	switch name := string(in.Arg(0)); {
 	case name == "SET" && args >= 3:
-		if store.Keep(in.Arg(2)); args == 3 {
+		if store.Keep(in.Arg(2)); args%2 == 1 { // without GET
 			return append(out, "+OK\r\n"...), nil
 		}
 	case name == "GET" && args == 2:

@@ -23,8 +23,8 @@ const batch = 512
 // The drivers. Every server of Row is a Redis of its own. Those of ClusterRow are the masters
 // of one Redis Cluster, in the order of their slots.
 var (
-	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch, Protocol: "RESP", Null: null}
-	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Batch: batch, Find: findCluster, Protocol: "RESP", Null: null}
+	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch, Protocol: "RESP", Null: null, TTL: true}
+	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Batch: batch, Find: findCluster, Protocol: "RESP", Null: null, TTL: true}
 )
 
 func check(o driver.Options, u driver.Use) error {
@@ -55,7 +55,7 @@ func openCluster(o driver.Options, u driver.Use) (driver.Driver, error) {
 }
 
 // Codec returns a codec of RESP2.
-func (r *redis) Codec() pipeline.Codec { return codec{} }
+func (r *redis) Codec() pipeline.Codec { return codec{resp.Expiry(r.options.TTL)} }
 
 // Dial connects to a server, which must be the instance that the first Dial met. A master of
 // a cluster must own the slots that the router gives it.

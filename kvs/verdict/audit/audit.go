@@ -39,6 +39,8 @@ type auditor struct {
 	writes  [][]write // by key
 	before  [][]write // what the clients knew when they began to read the spots, likewise
 	spots   []spot
+	ttl     int64   // -ttl in ns; 0 for none
+	loads   []write // with it, by client: when it loaded
 }
 
 // Judge judges what the clients read after the drain, from a run's workload and
@@ -65,9 +67,9 @@ func Judge(run metrics.Run, secret string, records []metrics.AuditRecord) *metri
 	}
 	a.ids = append(a.ids, inserted...)
 	a.writes, a.before = make([][]write, len(a.ids)), make([][]write, len(a.ids))
-	values := make([]*metrics.WriteID, len(a.writes))
+	values := make([]*write, len(a.writes))
 	for _, r := range a.records {
-		if why := a.unpack(run, r, values); why != "" {
+		if why := cmp.Or(a.gatherTimes(r), a.unpack(run, r, values)); why != "" {
 			a.fail("%s", why)
 			return &a.found
 		}
@@ -88,14 +90,14 @@ func Judge(run metrics.Run, secret string, records []metrics.AuditRecord) *metri
 }
 
 // judgeKey judges a record's key, given what was read there.
-func (a *auditor) judgeKey(id uint64, what string, read *metrics.WriteID, writes []write, loaded bool) {
+func (a *auditor) judgeKey(id uint64, what string, read *write, writes []write, loaded bool) {
 	if slices.ContainsFunc(writes, func(w write) bool { return !w.lost }) {
 		a.found.Written++
 	}
 	key, _ := a.keys.Append(nil, id)
 	if read == nil {
 		a.fail("key %s was not read", key)
-	} else if why := a.judge(*read, writes, loaded); why != "" {
+	} else if why := cmp.Or(a.outlived(*read, writes), a.judge(*read, writes, loaded)); why != "" {
 		a.fail("key %s (%s) %s", key, what, why)
 	}
 }
@@ -162,6 +164,7 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 	if err != nil {
 		return err.Error()
 	}
+	a.ttl = max(0, int64(run.Workload.TTL()))
 	a.keys, a.found.Each = keys, metrics.AuditEach(run.Settings(metrics.Client).Linearizable())
 	for i, node := range run.Clients() {
 		at := slices.IndexFunc(records, func(r metrics.AuditRecord) bool { return r.Client == i })
@@ -183,7 +186,7 @@ func (a *auditor) gather(run metrics.Run, records []metrics.AuditRecord) string 
 
 // unpack takes a client's writes and the values that it read; it says what is wrong with
 // its record.
-func (a *auditor) unpack(run metrics.Run, r metrics.AuditRecord, values []*metrics.WriteID) string {
+func (a *auditor) unpack(run metrics.Run, r metrics.AuditRecord, values []*write) string {
 	keys, err := r.Keys()
 	if err != nil {
 		return fmt.Sprintf("client %d: %v", r.Client, err)
@@ -206,7 +209,7 @@ func (a *auditor) unpack(run metrics.Run, r metrics.AuditRecord, values []*metri
 	}
 	for i := range keys.Found {
 		if at := keys.First + i; at >= 0 && at < len(values) {
-			values[at] = &keys.Found[i]
+			values[at] = &write{client: r.Client, value: keys.Found[i], sent: r.ReadNs[0], acked: r.ReadNs[1]}
 		}
 	}
 	return a.judgeChecks(run, r, keys.First, keys.Found)
@@ -229,9 +232,13 @@ func (a *auditor) add(to [][]write, r metrics.AuditRecord, w write, key int32, v
 
 // judge says in words why a key, which was loaded or not, cannot have the value that was
 // found; "" if it can.
-func (a *auditor) judge(found metrics.WriteID, writes []write, loaded bool) string {
+func (a *auditor) judge(read write, writes []write, loaded bool) string {
+	found := read.value
 	has := "has " + a.text(found)
 	if found == metrics.NoWrite {
+		if a.ttl > 0 && a.gone(read, writes, loaded) {
+			return ""
+		}
 		has = "is missing"
 	}
 	all := writes
@@ -302,10 +309,16 @@ func (a *auditor) after(w, v write) int64 {
 	if clock := a.records[i].Clock; clock != "" && clock == a.records[j].Clock {
 		return between
 	}
-	if a.bounds[i] == nil || a.bounds[j] == nil {
+	if !a.comparable(i, j) {
 		return 0
 	}
 	return between - a.bounds[i].MostNs + a.bounds[j].LeastNs
+}
+
+// comparable reports whether the distance of two clients' clocks is known.
+func (a *auditor) comparable(i, j int) bool {
+	clock := a.records[i].Clock
+	return i == j || clock != "" && clock == a.records[j].Clock || a.bounds[i] != nil && a.bounds[j] != nil
 }
 
 // text returns a value in words.

@@ -17,7 +17,7 @@ type spot struct {
 }
 
 func (a *auditor) addSpot(r metrics.AuditRecord, s metrics.Spot) {
-	a.spots = append(a.spots, spot{write{client: r.Client, worker: int(s.Worker), value: s.Found, sent: r.OriginNs + int64(s.Sent)*r.TickNs}, int(s.Key)})
+	a.spots = append(a.spots, spot{write{client: r.Client, worker: int(s.Worker), value: s.Found, sent: r.OriginNs + int64(s.Sent)*r.TickNs, acked: r.OriginNs + int64(s.Came)*r.TickNs}, int(s.Key)})
 }
 
 // judgeSpots judges what the clients read in the window: each read the keys that the secret
@@ -43,6 +43,7 @@ func (a *auditor) judgeSpots() {
 			continue
 		}
 		a.found.Spots++
+		a.judgeLife(s)
 		if w, ns := a.replacedBefore(s); ns > 0 {
 			key, _ := a.keys.Append(nil, a.ids[s.key])
 			has, what := a.text(s.value), a.text(w.value)
@@ -69,7 +70,7 @@ func (a *auditor) replacedBefore(s spot) (write, int64) {
 		switch found := s.value; {
 		case found == w.value:
 		case found == metrics.NoWrite:
-			if !deletes {
+			if !deletes && !a.mayBeGone(s.write, w) {
 				return w, ns
 			}
 		case a.loaded(found),
