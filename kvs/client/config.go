@@ -19,12 +19,14 @@ import (
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 	"kvlab/workload/size"
+	"kvlab/workload/trace"
 )
 
 // config is a client's command line.
 type config struct {
 	loadgen.Config
 	VerifyHistory string        // -verify-history: a saved history to verify, and nothing else
+	ReplayFile    string        // -replay-file
 	Target        target.Target // -target
 }
 
@@ -70,6 +72,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.IntVar(&c.Index, "client", c.Index, "which client this is, from `0`")
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
 	flags.StringVar(&hosts, "hosts", hosts, "every server's `host:port`, separated by commas")
+	flags.StringVar(&c.ReplayFile, "replay-file", c.ReplayFile, "the `file` of this machine with the trace of -replay, whose path is another machine's")
 	flags.StringVar(&c.VerifyHistory, "verify-history", c.VerifyHistory, "verify a history `file` that -linearizable saved, draw it beside the file, and do nothing else")
 	flags.Common()
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
@@ -124,6 +127,9 @@ func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 		if f := flags.Lookup(name); given[name] && f.Value.String() != f.DefValue {
 			return fmt.Errorf("-%s does not go with -replay %s: the trace has the operations, their keys and sizes", name, c.Workload.Replay)
 		}
+	}
+	if c.ReplayFile != "" {
+		trace.Lies(c.Workload.Replay, c.ReplayFile)
 	}
 	mean, err := c.Workload.Resolve()
 	if err != nil {

@@ -139,6 +139,10 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	if rival := cmp.Or(at.settings[metrics.Server].Rival(), at.settings[metrics.Client].Rival()); rival != "" && err == nil {
 		err = r.buildRivals(ctx, &at, rival, from)
 	}
+	if path := at.settings[metrics.Client]["replay"]; path != "" && len(r.nodes) > 0 && err == nil {
+		at.programs = maps.Clone(at.programs)
+		at.programs[plan.Trace], err = filepath.Abs(path)
+	}
 	if err == nil && at.plan.RestartAt > 0 {
 		err = cmp.Or(at.plan.CheckRestart(at.settings), work.CheckRestart(at.settings[metrics.Client]))
 	}

@@ -20,6 +20,7 @@ import (
 	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/workload/trace"
 )
 
 // inCI skips a test that takes long, or that needs root, a daemon or a cluster, unless
@@ -217,6 +218,25 @@ func running(t *testing.T, program string) []int {
 	return pids
 }
 
+// tracedReads writes a compiled trace of 1000 reads of 100 keys, and returns its path.
+func tracedReads(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "t.kvt")
+	b, err := trace.Create(path, "test", 0)
+	for i := range 1000 {
+		if err == nil {
+			err = b.Add(trace.Input{Command: trace.Get, Name: "get", Key: fmt.Append(nil, i%100), Size: 50, Times: 1})
+		}
+	}
+	if err == nil {
+		_, err = b.Close("")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestSSHCluster runs the real programs on three nodes through real sshd
 // processes: a run to its end, one whose server is killed, one that is
 // interrupted. None leaves a process behind.
@@ -231,10 +251,17 @@ func TestSSHCluster(t *testing.T) {
 		return tr, []string{"1", "2", "--hosts", cluster.hosts, "--ssh-config", cluster.config, "--out", tr.out,
 			"--client-args", "-records 2000 -workers 4 -batch 16 -rate 200 -warmup 0", "--secs"}
 	}
-	// The certificates go with the arguments through ssh.
+	// The certificates go with the arguments through ssh, and the trace as the programs: the
+	// nodes' folder has no testdata.
 	t.Run("valid", func(t *testing.T) {
 		tr, args := newRun(t)
-		if err := tr.Run(context.Background(), append(args, "4", "--tls")); err != nil {
+		here, err := os.Getwd()
+		path, wrong := filepath.Rel(here, tracedReads(t))
+		if err != nil || wrong != nil {
+			t.Fatal(err, wrong)
+		}
+		args = append(args, "4", "--tls", "--replay", "testdata/../"+path, "--replay-loop")
+		if err := tr.Run(context.Background(), args); err != nil {
 			t.Fatalf("%v\n%s%s", err, tr.stdout.String(), tr.stderr.String())
 		}
 		waitNone(t, time.Minute, programs)

@@ -72,7 +72,7 @@ const toldS = 1e-6
 
 // ownFlags are those that the launcher sets for each process. Their class in a record is the
 // node's word.
-var ownFlags = []string{"node", "listen", "port", "server", "servers", "hosts", "client", "clients"}
+var ownFlags = []string{"node", "listen", "port", "server", "servers", "hosts", "client", "clients", "replay-file"}
 
 // checkFlags: a node has the flags with which the launcher started it, and a client a window of
 // the length that the launcher told it. Without a warm-up the window is open before the client

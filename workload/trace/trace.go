@@ -13,6 +13,7 @@ package trace
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -127,11 +128,20 @@ func (t *Trace) Key(id uint64) (ops uint32, length, loaded int) {
 	return binary.LittleEndian.Uint32(b), int(word & 0xff), int(word >> 8)
 }
 
-// opened are the traces of this process by their path. They stay mapped.
+// opened are the traces of this process by their path, which stay mapped, and the files of
+// those that lie elsewhere.
 var opened = struct {
 	sync.Mutex
-	by map[string]*Trace
-}{by: make(map[string]*Trace)}
+	by    map[string]*Trace
+	files map[string]string
+}{by: make(map[string]*Trace), files: make(map[string]string)}
+
+// Lies says in which file of this machine the trace of a path lies. It is called before Open.
+func Lies(path, file string) {
+	opened.Lock()
+	defer opened.Unlock()
+	opened.files[path] = file
+}
 
 // Open returns the trace of a file, which it checks as a whole. It maps a file once, for as
 // long as the program runs. Its errors name the file.
@@ -141,7 +151,7 @@ func Open(path string) (*Trace, error) {
 	if t := opened.by[path]; t != nil {
 		return t, nil
 	}
-	t, err := open(path)
+	t, err := open(cmp.Or(opened.files[path], path))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,11 +22,13 @@ import (
 
 // Store is the role of a foreign store's program, which a server's process starts, and Team that
 // of a team's own client, which a client's process starts. Launcher is the role of the launcher's
-// program, which contains submitted programs.
+// program, which contains submitted programs. Trace is the role of a file that is no program: the
+// trace of -replay, which clients read.
 const (
 	Store    metrics.Role = "store"
 	Team     metrics.Role = "team"
 	Launcher metrics.Role = "cluster"
+	Trace    metrics.Role = "trace"
 )
 
 // Programs has the paths of the programs on this machine: a server's, a client's, and those of a
@@ -45,15 +48,27 @@ func (p Programs) Sums() (map[metrics.Role]string, error) {
 	sums, of := make(map[metrics.Role]string), make(map[string]string) // roles may share a path
 	for role, path := range p {
 		if of[path] == "" {
-			program, err := os.ReadFile(path)
+			sum, err := sumOf(path)
 			if err != nil {
 				return nil, err
 			}
-			of[path] = fmt.Sprintf("%x", sha256.Sum256(program))
+			of[path] = sum
 		}
 		sums[role] = of[path]
 	}
 	return sums, nil
+}
+
+// sumOf returns the SHA-256 of a file in hex.
+func sumOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }
 
 // words returns the command line of a program. A server's is wrapped, unless wrap is nil.

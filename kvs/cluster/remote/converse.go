@@ -55,7 +55,7 @@ func pauseAfter(try int) time.Duration {
 // start-up files print. The command reads script, and after its answer "send" the
 // program, which may be nil.
 func (r *Runner) converseOnce(ctx context.Context, place plan.Place, script string, program io.Reader, command ...string) (map[string]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limitOf(program))
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	login := time.AfterFunc(r.loginLimit(place), func() { end(errLogin) })

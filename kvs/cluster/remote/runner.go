@@ -129,8 +129,10 @@ func (r *Runner) Deploy(ctx context.Context, places []plan.Place) error {
 	if r.programs[plan.Store] != "" {
 		further[metrics.Server] = append(further[metrics.Server], plan.Store)
 	}
-	if r.programs[plan.Team] != "" {
-		further[metrics.Client] = append(further[metrics.Client], plan.Team)
+	for _, role := range []metrics.Role{plan.Team, plan.Trace} {
+		if r.programs[role] != "" {
+			further[metrics.Client] = append(further[metrics.Client], role)
+		}
 	}
 	if r.wrap != nil {
 		further[metrics.Server] = append(further[metrics.Server], plan.Launcher, metrics.Client)
@@ -239,6 +241,30 @@ func (r *Runner) path(place plan.Place) string {
 	return path.(string)
 }
 
+// Trace returns the path of the trace of a client's -replay on its node, which Deploy has copied;
+// "" if it lies where the flag says.
+func (r *Runner) Trace(place plan.Place) string {
+	if place.Role != metrics.Client || r.programs[plan.Trace] == "" {
+		return ""
+	}
+	return r.path(as(place, plan.Trace))
+}
+
+// copyBytesPerS is the slowest copy that is waited for: less than a share of Parallel nodes in
+// a link of 1 Gb/s.
+const copyBytesPerS = 10e6
+
+// limitOf returns the limit of a step that copies a program, or nil.
+func limitOf(program io.Reader) time.Duration {
+	limit := remoteTimeout
+	if file, ok := program.(*os.File); ok {
+		if info, err := file.Stat(); err == nil {
+			limit += time.Duration(float64(info.Size()) / copyBytesPerS * float64(time.Second))
+		}
+	}
+	return limit
+}
+
 // installScript copies a program to a node.
 //
 //go:embed install.sh
@@ -248,7 +274,10 @@ var installScript string
 // path there.
 func (r *Runner) deploy(ctx context.Context, place plan.Place) (string, error) {
 	local := r.programs[place.Role]
-	if place.Way.Kind == nodes.Local {
+	switch {
+	case place.Way.Kind == nodes.Local && place.Role == plan.Trace:
+		return local, nil
+	case place.Way.Kind == nodes.Local:
 		return exec.LookPath(local)
 	}
 	sums, err := r.sums()
@@ -261,7 +290,7 @@ func (r *Runner) deploy(ctx context.Context, place plan.Place) (string, error) {
 	}
 	defer program.Close()
 	sum := sums[place.Role]
-	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\nsystem='%s'\nlimit=%d\n", place.Program(), sum, plan.Folder(sum), r.system, int(remoteTimeout.Seconds()))
+	vars := fmt.Sprintf("program=%s\nsum=%s\nfolder=%s\nsystem='%s'\nlimit=%d\n", place.Program(), sum, plan.Folder(sum), r.system, int(limitOf(program).Seconds()))
 	answer, err := r.converse(ctx, place, vars+installScript, program, "sh", "-s")
 	if err == nil && answer["path"] == "" {
 		err = fmt.Errorf("copy %s: no answer", place.Program())

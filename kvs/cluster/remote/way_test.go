@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -148,6 +149,46 @@ func TestDeployElsewhere(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `node0: is a "Linux`) || !strings.Contains(err.Error(), `built for "Plan9 mips"`) {
 			t.Errorf("%s: error %v", w.name, err)
 		}
+	}
+}
+
+// TestDeployTrace: the trace of a client's -replay is copied to its node, once, and a copy that
+// differs is replaced. On this machine it stays where it is.
+func TestDeployTrace(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "t.kvt")
+	if err := os.WriteFile(trace, []byte("kvlab trace"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	user := "test-" + filepath.Base(filepath.Dir(t.TempDir()))
+	t.Cleanup(func() { os.RemoveAll("/tmp/kvlab-" + user) })
+	t.Setenv("PATH", filepath.Dir(script(t, "id", "echo "+user))+":"+os.Getenv("PATH"))
+	for _, w := range everyWay(t) {
+		r := New(Programs{}, plan.Programs{metrics.Client: script(t, "kvsclient", ""), metrics.Server: script(t, "kvsserver", ""), plan.Trace: trace})
+		r.ways = map[nodes.Kind]Way{w.node.Way.Kind: w.way}
+		places := []plan.Place{{Node: w.node, Name: "node0", Role: metrics.Server}, {Node: w.node, Name: "node0", Role: metrics.Client}}
+		read := func() (path string, info os.FileInfo) {
+			err := r.Deploy(t.Context(), places)
+			path = r.Trace(places[1])
+			text, unread := os.ReadFile(path)
+			info, unseen := os.Stat(path)
+			if err != nil || unread != nil || unseen != nil || string(text) != "kvlab trace" || r.Trace(places[0]) != "" {
+				t.Fatalf("%s: %v; %s holds %q, %v", w.name, err, path, text, cmp.Or(unread, unseen))
+			}
+			return path, info
+		}
+		path, first := read()
+		if local := w.node.Way.Kind == nodes.Local; (path == trace) != local {
+			t.Errorf("%s: the trace is read at %s", w.name, path)
+		} else if local {
+			continue
+		}
+		if _, again := read(); !os.SameFile(first, again) || first.ModTime() != again.ModTime() {
+			t.Errorf("%s: it is copied twice", w.name)
+		}
+		if err := cmp.Or(os.Chmod(path, 0o755), os.WriteFile(path, []byte("another"), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		read()
 	}
 }
 

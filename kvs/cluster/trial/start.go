@@ -2,6 +2,7 @@ package trial
 
 import (
 	"net/netip"
+	"slices"
 
 	"kvlab/kvs/certs"
 	"kvlab/kvs/cluster/plan"
@@ -27,6 +28,9 @@ func (c *Controller) start(role metrics.Role) error {
 
 // launch starts a process and tells it its arguments.
 func (c *Controller) launch(m *process, args []string, here clock.Clock, lease *node.Lease) *plan.Fault {
+	if path := c.Runner.Trace(m.Place); path != "" && plan.HasFlag(args, "replay") {
+		args = slices.Concat(args, []string{plan.Arg("replay-file", path)})
+	}
 	m.args = args
 	own, err := c.credentials(m.Place, args)
 	if err == nil {
