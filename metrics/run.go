@@ -37,7 +37,11 @@ type Run struct {
 
 	Beside map[string]uint64 `json:"beside,omitempty"` // harmless commands of others that a foreign store executed, by name
 
-	Offered *Offered             `json:"offered,omitempty"` // of an open loop, all clients together; nil of a closed one
+	Offered *Offered `json:"offered,omitempty"` // of an open loop, all clients together; nil of a closed one
+	Stages  []Stage  `json:"stages,omitempty"`  // of an open loop whose rate has stages, all clients together
+
+	Unrecovered string `json:"unrecovered,omitempty"` // why the last of these has not recovered from a burst; "" if it has, or if that cannot be told
+
 	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
 	Retries *Retries             `json:"retries,omitempty"` // of all nodes; nil when no connection was made again
 	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups

@@ -227,6 +227,7 @@ type Histogram struct {
 	LengthS    float64 `json:"length_s"`
 	HDR        string  `json:"hdr"`
 	OutOfRange uint64  `json:"out_of_range,omitempty"` // values that HDR cannot hold and lacks
+	Stage      int     `json:"stage,omitempty"`        // the number of the stage of -rate, from 1, in which the interval lies; 0 of one that lies in none, or in two
 }
 
 // durationText writes microseconds as a duration of three significant digits: "1.23ms".

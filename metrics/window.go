@@ -129,7 +129,35 @@ type Offered struct {
 	RunOpsPerS  float64 `json:"run_ops_per_s,omitempty"`  // of all clients together, which the due times are drawn from
 	OpensNs     int64   `json:"opens_ns,omitempty"`       // of one client: the window, from the time that the due times count from
 	ClosesNs    int64   `json:"closes_ns,omitempty"`      // likewise
+	Stages      []Stage `json:"stages,omitempty"`         // of one client; Run has those of all
 }
+
+// Stage is a part of the window with a level of its own (-rate), of one client or of all.
+type Stage struct {
+	Level    string  `json:"level"` // with its length, as in -rate
+	LengthS  float64 `json:"length_s"`
+	Due      uint64  `json:"due"`      // operations that were due in it
+	Answered uint64  `json:"answered"` // operations that were due in the window, and answered in it
+	Behind   uint64  `json:"behind"`   // operations that were due in the window, and not answered at its end
+
+	// DrainedS is, of a stage with a higher level than the next, the time from its end until no
+	// more operations were behind than at some time before it, in the first stage with a level as
+	// low as the next; -1 if that did not come in the window.
+	DrainedS *float64 `json:"drained_s,omitempty"`
+
+	// Of all clients together. Latencies are of the seconds that no boundary cuts. CalmS is, where
+	// DrainedS is, the time until a second had a p99 of at most CalmLatency times that of the same
+	// stage before; -1 if none had in the next stage.
+	Latency *Quantiles `json:"latency,omitempty"` // of the operations, since they were due
+	Late    *Quantiles `json:"late,omitempty"`    // of the generator, when it woke up
+	CalmS   *float64   `json:"calm_s,omitempty"`
+}
+
+// CalmLatency is how many times the latency from before a burst a store may have that has recovered.
+const CalmLatency = 2
+
+// MostStages bounds the stages of a rate, each of which has histograms of up to 7 MB.
+const MostStages = 64
 
 // Add adds another client's load.
 func (o *Offered) Add(p Offered) {

@@ -20,7 +20,7 @@ import (
 type Tables []*table.Table
 
 // Names are the names of the tables.
-var Names = []string{"runs", "trials", "seconds", "histogram"}
+var Names = []string{"runs", "trials", "seconds", "histogram", "stages"}
 
 // Load reads run folders. A sweep's folder stands for its trials. INVALID runs are rows
 // too: the column verdict_valid tells them.
@@ -75,6 +75,9 @@ func (t Tables) addRun(dir, name string, sweep metrics.Sweep, planned metrics.Pl
 		if of != nil {
 			addBars(t[3], r.ID, latency.Names[i], of)
 		}
+	}
+	for i, stage := range r.Stages {
+		t[4].Add("id", r.ID, "stage", i+1, "", stage)
 	}
 	for _, log := range r.Logs {
 		if err := addSeconds(t[2], r.ID, filepath.Join(dir, fmt.Sprintf("kvs%s-%s.jsonl", log.Role, log.Node))); err != nil {

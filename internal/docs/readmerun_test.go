@@ -124,7 +124,8 @@ var measures = regexp.MustCompile(`^\./run-cluster\.sh .*-records`)
 // Comparisons have two trials, or one of each side, and sweeps one of each point.
 func shorten(command string) string {
 	line := strings.NewReplacer("sudo ", "", "9x", "1x -short", "5x", "1x -short", "AgainstRedis", "'^BenchmarkAgainstRedis$/batch-16'",
-		"-transport inproc -secs 3", "-transport inproc -secs 0.5").Replace(command)
+		"-transport inproc -secs 3", "-transport inproc -secs 0.5",
+		"100k@10s,500k@500ms,100k@20s", "20k@200ms,50k@100ms,20k@200ms").Replace(command)
 	switch {
 	case strings.HasPrefix(line, "bin/kvsplot serve"):
 		return served(line)

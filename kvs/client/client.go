@@ -49,6 +49,7 @@ type client struct {
 	node      *node.Node
 	generator *loadgen.Generator
 	reporter  *node.Reporter
+	collected time.Duration // when latencies were collected last, by loadgen.Clock
 }
 
 func (config config) run(ctx context.Context, n *node.Node, token string) (err error) {

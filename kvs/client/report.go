@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"kvlab/kvs/history"
+	"kvlab/kvs/loadgen"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/latency"
@@ -12,11 +13,15 @@ import (
 
 // log reports an interval's latencies and logs its line.
 func (c *client) log(i metrics.Interval, usage metrics.Usage) error {
+	from := c.collected
+	c.collected = loadgen.Clock()
 	histograms, err := c.generator.Latency().Collect(i.StartS, i.LengthS)
 	if err != nil {
 		return err
 	}
+	stage := c.generator.Stage(from, loadgen.Clock())
 	for _, h := range histograms {
+		h.Stage = stage
 		if err := c.node.Report(metrics.Record{Histogram: &h}); err != nil {
 			return err
 		}

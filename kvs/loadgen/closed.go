@@ -28,6 +28,7 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 		return context.Cause(ctx)
 	}
 	s, opens := newSchedule(), begin.Add(g.config.WarmUp)
+	g.phases.Store(&s)
 	switch { // before the first operation
 	case g.Settle == nil:
 		s.decide(opens, opens.Add(g.config.Window), g.edgeSlot())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,7 +22,7 @@ import (
 
 // Generator is one client node's run. One goroutine calls its methods in the order
 // Connect, Store, ReadBack, Draw, Measure, Close. Counts and Latency may be called
-// concurrently.
+// concurrently, as may Stage.
 type Generator struct {
 	// Begins is when the warm-up begins, the same time for all clients of a run; zero
 	// means at once. It is set before Measure.
@@ -52,8 +53,9 @@ type Generator struct {
 	opened  time.Time        // when the window opened
 	length  time.Duration    // of the window
 	offered *metrics.Offered // of an open loop
-	slices  *history.Slices  // nil without -linearizable
-	audited *audited         // nil without an audit
+	phases  atomic.Pointer[schedule]
+	slices  *history.Slices // nil without -linearizable
+	audited *audited        // nil without an audit
 }
 
 // New returns a generator for a configuration, or the error of its Validate.

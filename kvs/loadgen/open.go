@@ -30,9 +30,12 @@ func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) 
 	if window := s.window.Load(); window != nil {
 		g.offered.OpensNs, g.offered.ClosesNs = int64(window.opens-momentOf(begin)), int64(window.closes-momentOf(begin))
 	}
+	all := c.Rate.NewTally()
 	for _, w := range g.workers {
 		g.offered.Ops += w.sums.Offered
+		all.Add(w.tally)
 	}
+	g.offered.Stages = all.Stages()
 	return err
 }
 
@@ -77,6 +80,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 	arrivals := w.plan.Arrivals(c.Arrivals, course.First(), c.place(w.id))
 	defer func() { w.offer(arrivals, begin, s) }()
 	size := newBatchSize(c)
+	w.tally = c.Rate.NewTally()
 	r := &w.rounds[0]
 	r.from = begin
 	for ctx.Err() == nil {
@@ -114,6 +118,17 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 	return context.Cause(ctx)
 }
 
+// Stage returns the number of the stage of -rate, from 1, in which a stretch of time by Clock lies;
+// 0 if it lies in none.
+func (g *Generator) Stage(from, to time.Duration) int {
+	if s := g.phases.Load(); s != nil {
+		if _, window := s.at(from); window != nil && to < window.closes {
+			return g.config.Rate.Stage(from-window.opens, to-window.opens)
+		}
+	}
+	return 0
+}
+
 // addDue puts up to most due operations into the round's batches and returns their
 // number. Until the window is decided, no due operation is in it. A spot takes the place of
 // one.
@@ -148,7 +163,7 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 		}
 		w.addEach(r, w.block.ops[before:n], due[before:n])
 		if window != nil {
-			w.sums.Offered += after(due[:n], window.opens-r.from)
+			w.sums.Offered += w.tally.Due(due[:n], window.opens-r.from)
 		}
 		added += n
 	}
@@ -183,6 +198,6 @@ func (w *worker) offer(arrivals *workload.Arrivals, begin moment, s schedule) {
 	window := s.window.Load()
 	for n := len(due); s.decided() && n == len(due); {
 		n = arrivals.Due(window.closes-begin-1, due[:])
-		w.sums.Offered += after(due[:n], window.opens-begin)
+		w.sums.Offered += w.tally.Due(due[:n], window.opens-begin)
 	}
 }

@@ -277,6 +277,9 @@ func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 	if x.parts > 0 || x.spotAt >= 0 {
 		due, kinds = x.withoutOthers(due, kinds)
 	}
+	if t.Inside && window != nil {
+		w.tally.Done(r.came-window.opens, len(due))
+	}
 	w.recorder.ObserveEach(t, came, due, unsafe.Slice((*uint8)(unsafe.SliceData(kinds)), len(kinds))) // a Kind is a uint8
 }
 

@@ -10,6 +10,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/latency"
 	"kvlab/workload"
+	"kvlab/workload/profile"
 	"kvlab/workload/size"
 )
 
@@ -64,6 +65,7 @@ type worker struct {
 	auditCounts   []metrics.Counts // by server, of the audit
 	auditChecks   uint64           // sum of the check bytes of what it found
 
+	tally     *profile.Tally      // of the stages of -rate; nil without any
 	unknown   []metrics.Counts    // by server, counts of calls whose outcome is unknown
 	lost      []metrics.LostWrite // the writes of these calls
 	lostSpots uint64              // the spots of these calls

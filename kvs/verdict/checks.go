@@ -40,6 +40,7 @@ var checks = []Check{
 	{"clock-rate", "each node's clocks advance as the launcher's", "The node's time is wrong: look at its machine's clock source, and at what its program takes the time from.", checkClocks},
 	{"replies", "every reply that is checked is right", wrong, checkReplies},
 	{"replayed", "the operations of a replay are the trace's, kind by kind, and the trace lasts as long as the window", "Begin the trace again, with --replay-loop, or measure for less, with --secs; --rate 1x or 50x offers its operations at its times.", checkReplayed},
+	{"stages", "the operations of each stage of -rate are those of its level", drawn, checkStages},
 	{"window", "the clients measure at the same time, and something", "Look why a client began late, or measure longer, with --secs.", checkWindow},
 	{"strangers", "nobody else writes to a store", "End what else writes to the servers.", checkStrangers},
 	{"totals", "a node's counts by peer add up to its total", counted, checkTotals},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kvlab/kvs/route"
+	"kvlab/kvs/verdict/stages"
 	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/workload"
@@ -109,13 +110,16 @@ func checkArrivals(run *judged) finding {
 	return passed("%d operations were due; the due times of %d workers were drawn again", run.Offered.Ops, again)
 }
 
+// checkStages: the operations of each stage of -rate are those of its level.
+func checkStages(run *judged) finding { return finding(stages.Judge(run.Run)) }
+
 // checkDues: a worker's operations were due when the seed, the law and the rate say, and
 // its answered ones are the first of these. Their gaps disperse as those of the law: the
 // mean square of exponential gaps is twice the square of their mean, with a variance of 20
 // for a mean of 1. Fewer than 1000 are not near enough to normal.
 func checkDues(run *judged, w placed) finding {
 	o, law := w.node.Summary.Offered, run.Workload.Arrivals()
-	course, opens := profile.Parsed(run.Workload.Rate()).Course(o.RunOpsPerS), time.Duration(o.OpensNs)
+	course, opens, workers := profile.Parsed(run.Workload.Rate()).Course(o.RunOpsPerS), time.Duration(o.OpensNs), float64(w.place.Nodes*w.place.Workers)
 	arrivals := workload.NewArrivals(law, course.First(), run.Workload.Seed(), w.place)
 	if run.replays() {
 		arrivals = run.expected.stream.Arrivals(law, o.RunOpsPerS, w.place)
@@ -123,14 +127,12 @@ func checkDues(run *judged, w placed) finding {
 	arrivals.Follow(course, opens)
 	var due [512]time.Duration
 	var ops, digest uint64
-	var squares, gaps float64
-	last := course.Sum(-opens)
+	last, squares, gaps := course.Sum(-opens)/workers, 0., 0.
 	for n := len(due); n == len(due); {
 		n = arrivals.Due(time.Duration(o.ClosesNs-1), due[:])
 		for _, at := range due[:n] {
-			sum := course.Sum(at - opens)
-			gap := (sum - last) / float64(w.place.Nodes*w.place.Workers)
-			last, squares, gaps = sum, squares+gap*gap, gaps+1
+			units := course.Sum(at-opens) / workers
+			last, squares, gaps = units, squares+(units-last)*(units-last), gaps+1
 			if int64(at) < o.OpensNs {
 				continue
 			}
@@ -139,18 +141,17 @@ func checkDues(run *judged, w placed) finding {
 			}
 		}
 	}
-	who := fmt.Sprintf("worker %d", w.place.Worker)
 	want, off := 1.0, 0.01
 	if law == workload.Poisson {
 		want, off = 2, rareDeviations*math.Sqrt(20/max(gaps, 1))
 	}
 	switch {
 	case ops != w.Rounds.Offered:
-		return failed(w.node.Name, "%d operations of %s were due in the window, drawn again from the seed %d", w.Rounds.Offered, who, ops)
+		return failed(w.node.Name, "%d operations of worker %d were due in the window, drawn again from the seed %d", w.Rounds.Offered, w.place.Worker, ops)
 	case w.Rounds.Unknown == 0 && fmt.Sprintf("%016x", digest) != w.Rounds.Dues:
-		return failed(w.node.Name, "the operations of %s were not timed from when the seed says that they were due", who)
+		return failed(w.node.Name, "the operations of worker %d were not timed from when the seed says that they were due", w.place.Worker)
 	case gaps > 1000 && !run.replays() && math.Abs(squares/gaps-want) > off:
-		return failed(w.node.Name, "the gaps between due times of %s have a mean square of %.2f, -arrivals %s gives %.0f", who, squares/gaps, law, want)
+		return failed(w.node.Name, "the gaps between due times of worker %d have a mean square of %.2f, -arrivals %s gives %.0f", w.place.Worker, squares/gaps, law, want)
 	}
 	return finding{}
 }

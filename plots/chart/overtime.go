@@ -90,6 +90,9 @@ func overTime(r *folder.Run, name, title string, panels ...quantity) figure.Figu
 			{Name: fmt.Sprintf("other work, %g %% of a machine or more", bottleneck.MuchOther), Brief: "other work", Line: figure.Stroke(figure.Busy, 8)},
 		}})
 	}
+	if r.Stages != nil {
+		f.Legend = append(f.Legend, figure.Group{Name: "load", Entries: []figure.Entry{{Name: "a stage of -rate begins", Brief: "stage", Line: stageLine}}})
+	}
 	if k := r.Restart; k != nil {
 		f.Legend = append(f.Legend, figure.Group{Name: "outage", Entries: []figure.Entry{
 			{Name: fmt.Sprintf("%s killed, and its first reply", format.Label(k.Server, 24)), Brief: "kill, first reply", Line: outageLine},
@@ -160,6 +163,11 @@ func timePanel(r *folder.Run, q quantity) *figure.Panel {
 	if q.top == 0 {
 		p.Y.Max = figure.Top(highest(series))
 	}
+	begins := 0.0
+	for _, s := range r.Stages {
+		p.Line(stageLine, plotter.XYs{{X: begins, Y: 0}, {X: begins, Y: p.Y.Max}})
+		begins += s.LengthS
+	}
 	if k := r.Restart; k != nil {
 		for _, at := range []float64{k.AtS, k.AtS + *cmp.Or(k.FirstReplyS, new(0.0))} {
 			p.Line(outageLine, plotter.XYs{{X: at, Y: 0}, {X: at, Y: p.Y.Max}})
@@ -183,6 +191,9 @@ func few(points plotter.XYs, i, n int) (some plotter.XYs) {
 
 // outageLine marks the moments at which a server was killed and replied again.
 var outageLine = figure.Stroke(figure.Ink, 1.4, 2, 2)
+
+// stageLine marks the moments at which a stage of -rate begins.
+var stageLine = figure.Stroke(figure.Ink, 0.8, 1, 3)
 
 // highest returns the largest value of all series.
 func highest(all []folder.Series) float64 {

@@ -36,7 +36,7 @@ var words = template.FuncMap{
 	"topology": folder.DescribeTopology, "work": folder.DescribeWork, "result": folder.ResultOf, "loop": metrics.LoopText,
 	"clients": sumClients, "disagreements": disagreementsOf, "flags": flagsOf,
 	"interface": func(r *folder.Run, role metrics.Role) string { return r.Usage[role].DataInterface },
-	"nodes":     nodeTable, "usedNotes": tables.UsedNotes, "latencies": latencyTable, "notes": latencyNotes, "machines": folder.Hardware, "trialLatencies": sweepLatencies,
+	"nodes":     nodeTable, "usedNotes": tables.UsedNotes, "latencies": latencyTable, "notes": latencyNotes, "stages": stageTable, "machines": folder.Hardware, "trialLatencies": sweepLatencies,
 	"lines": lineTables, "curves": curveTables, "compared": compared, "best": stats.BestBalance,
 	"figured": func(b *metrics.Bottleneck) bool { return b.Figures != (metrics.BottleneckFigures{}) },
 	"drawn":   drawn, "even": func(top float64) int { return max(1, int(1/top)) },

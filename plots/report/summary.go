@@ -67,6 +67,12 @@ func latencyTable(run metrics.Run) table {
 	return t
 }
 
+// stageTable has the stages of a run's rate.
+func stageTable(run metrics.Run) table {
+	columns, rows := answer.StageTable(run.Stages)
+	return table{Caption: "By stage of -rate: " + answer.StageNote, Names: []int{0}, Columns: columns, Rows: rows}
+}
+
 // milliseconds writes a latency; n/a without one.
 func milliseconds(us *float64) string {
 	if us == nil {

@@ -10,6 +10,7 @@ import (
 	"kvlab/kvs/verdict"
 	"kvlab/kvs/verdict/audit"
 	"kvlab/kvs/verdict/bottleneck"
+	"kvlab/kvs/verdict/stages"
 	"kvlab/metrics"
 	"kvlab/metrics/account"
 	"kvlab/plots/folder"
@@ -40,6 +41,7 @@ func rebuild(dir string, read *folder.Run, judge func(*metrics.Run) metrics.Verd
 	}
 	account.Fill(&run, reported, read.IsSoak())
 	run.Latency = read.Latencies.Quantiles()
+	run.Stages, run.Unrecovered = stages.Of(run, read.Latencies)
 	finished := account.IsFinished(reported)
 	if isCeiling := then.Command == nil; finished && !isCeiling {
 		secret := ""

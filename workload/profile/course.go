@@ -2,6 +2,7 @@ package profile
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -19,16 +20,27 @@ func (s Stage) constant() bool { return s.From == s.To && s.Swing == 0 }
 // period.
 func (s Stage) Highest() float64 { return max(s.From, s.To) + s.Swing }
 
-// text writes the stage with its levels.
+// text writes the stage with its levels, of which write writes one.
 func (s Stage) text(write func(float64) string) string {
 	text := write(s.From)
 	if s.Swing > 0 {
-		text += "~" + write(s.Swing) + "/" + s.Period.String()
+		text += "~" + write(s.Swing) + "/" + short(s.Period)
 	} else if !s.constant() {
 		text += ".." + write(s.To)
 	}
 	if s.Length > 0 {
-		text += "@" + s.Length.String()
+		text += "@" + short(s.Length)
+	}
+	return text
+}
+
+// short writes a length of time without zeros at its end: "2m".
+func short(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = strings.TrimSuffix(text, zero[1:])
+		}
 	}
 	return text
 }
@@ -98,14 +110,20 @@ func (s Stage) inverse(n float64) float64 {
 	return x
 }
 
+// mean returns the stage's mean level.
+func (s Stage) mean() float64 {
+	if s.Length == 0 || s.Swing == 0 {
+		return (s.From + s.To) / 2
+	}
+	return s.sum(s.Length.Seconds()) / s.Length.Seconds()
+}
+
 // mean returns the mean level of stages.
 func mean(stages []Stage) float64 {
 	sum, length := 0.0, 0.0
 	for _, s := range stages {
-		if s.Length == 0 { // the only one
-			return (s.From + s.To) / 2
-		}
-		sum, length = sum+s.sum(s.Length.Seconds()), length+s.Length.Seconds()
+		weight := max(s.Length.Seconds(), resolution) // a single one has none before Fit
+		sum, length = sum+weight*s.mean(), length+weight
 	}
 	return sum / length
 }

@@ -61,11 +61,11 @@ func TestFit(t *testing.T) {
 		want   string // the rate and the window, or the error
 	}{
 		{"100k", true, 30 * time.Second, "100000 30s"},
-		{"100k@10s,0@500ms", false, 30 * time.Second, "100000@10s,0@500ms 10.5s"},
-		{"100k@10s,0@500ms", true, 10500 * time.Millisecond, "100000@10s,0@500ms 10.5s"},
-		{"100k@10s", true, 30 * time.Second, "-rate 100000@10s: its stages last 10s together, -secs is 30s: want the same, or -secs left out"},
-		{"1k..2k", true, 30 * time.Second, "1000..2000@30s 30s"},
-		{"2%~1%/1m", false, 30 * time.Second, "2%~1%/1m0s@30s 30s"},
+		{"100k@10s,0@500ms", false, 30 * time.Second, "100k@10s,0@500ms 10.5s"},
+		{"100k@10s,0@500ms", true, 10500 * time.Millisecond, "100k@10s,0@500ms 10.5s"},
+		{"100k@10s", true, 30 * time.Second, "-rate 100k@10s: its stages last 10s together, -secs is 30s: want the same, or -secs left out"},
+		{"1k..2k", true, 30 * time.Second, "1k..2k@30s 30s"},
+		{"2%~1%/1m", false, 30 * time.Second, "2%~1%/1m@30s 30s"},
 	} {
 		var r Rate
 		if err := r.Set(test.text); err != nil {

@@ -5,19 +5,18 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"kvlab/internal/cli"
+	"kvlab/metrics"
 )
 
 // Most is the highest rate, in operations per second: one per nanosecond, the resolution of due
 // times.
 const Most = 1e9
-
-// mostStages bounds the memory of the stages' histograms, of which each has up to 6 MB.
-const mostStages = 64
 
 // Rate is the load that an open loop offers. At most one of OpsPerS and Share is set. The zero
 // Rate means a closed loop.
@@ -73,8 +72,8 @@ func (r *Rate) Set(text string) error {
 		}
 		stages = append(stages, s)
 	}
-	if len(stages) > mostStages {
-		return fmt.Errorf("%d stages: want at most %d", len(stages), mostStages)
+	if len(stages) > metrics.MostStages {
+		return fmt.Errorf("%d stages: want at most %d", len(stages), metrics.MostStages)
 	}
 	*r = Rate{Stages: stages}
 	if s := stages[0]; len(stages) == 1 && s.Length == 0 && s.constant() {
@@ -142,12 +141,17 @@ func (r Rate) String() string {
 	if r.Share > 0 {
 		write = func(level float64) string { return strconv.FormatFloat(100*level, 'g', 12, 64) + "%" }
 	}
-	var stages []string
-	for _, s := range r.Stages {
-		stages = append(stages, s.text(write))
-	}
 	switch {
-	case stages != nil:
+	case r.Stages != nil:
+		var stages []string
+		for _, s := range r.Stages {
+			stages = append(stages, s.text(func(level float64) string {
+				if thousands := level / 1000; r.Share == 0 && level >= 1000 && thousands == math.Trunc(thousands) {
+					return write(thousands) + "k"
+				}
+				return write(level)
+			}))
+		}
 		return strings.Join(stages, ",")
 	case r.Speed > 0:
 		return strconv.FormatFloat(r.Speed, 'g', -1, 64) + "x"

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"kvlab/kvs/cluster/plan"
+	"kvlab/kvs/verdict/stages"
 	"kvlab/metrics"
 	"kvlab/metrics/account"
 	"kvlab/metrics/format"
@@ -33,6 +34,7 @@ func (c *Controller) Fill(run *metrics.Run) {
 	run.Choice = fmt.Sprintf("%016x", newSecret())
 	run.Asked = c.asks()
 	run.Latency = c.latency.Window.Quantiles()
+	run.Stages, run.Unrecovered = stages.Of(*run, c.latency.Window)
 	run.Check = c.together
 }
 

@@ -18,19 +18,22 @@ import (
 // Answer is a result in a reader's order, in words that the terminal and the report share.
 // Its sentences have no full stop. A part that is empty has nothing to say.
 type Answer struct {
-	Verdict  string   `json:"verdict,omitempty"` // "VALID", "VALID, with 2 caveats", "INVALID"
-	Good     bool     `json:"-"`
-	Left     int      `json:"trials_left,omitempty"` // that are still to be made
-	Headline string   `json:"headline"`              // the result, or why there is none
-	Basis    string   `json:"basis,omitempty"`       // what the headline is computed from
-	Rate     string   `json:"rate,omitempty"`        // why total and the servers' medians differ
-	Latency  string   `json:"latency,omitempty"`
-	Bytes    string   `json:"bytes,omitempty"`   // what its calls carried
-	Restart  string   `json:"restart,omitempty"` // what the kill of a server cost
-	Checked  string   `json:"checked,omitempty"` // what was checked
-	Limit    string   `json:"limit,omitempty"`   // what limits the result
-	Caveats  []Caveat `json:"caveats"`
-	Next     string   `json:"next,omitempty"` // what to do next
+	Verdict  string `json:"verdict,omitempty"` // "VALID", "VALID, with 2 caveats", "INVALID"
+	Good     bool   `json:"-"`
+	Left     int    `json:"trials_left,omitempty"` // that are still to be made
+	Headline string `json:"headline"`              // the result, or why there is none
+	Basis    string `json:"basis,omitempty"`       // what the headline is computed from
+	Rate     string `json:"rate,omitempty"`        // why total and the servers' medians differ
+	Latency  string `json:"latency,omitempty"`
+	Bytes    string `json:"bytes,omitempty"`   // what its calls carried
+	Restart  string `json:"restart,omitempty"` // what the kill of a server cost
+
+	Stages []metrics.Stage `json:"stages,omitempty"` // of an open loop whose rate has stages
+
+	Checked string   `json:"checked,omitempty"` // what was checked
+	Limit   string   `json:"limit,omitempty"`   // what limits the result
+	Caveats []Caveat `json:"caveats"`
+	Next    string   `json:"next,omitempty"` // what to do next
 }
 
 // Caveat weakens a VALID result.
@@ -55,7 +58,7 @@ func Of(run metrics.Run) Answer {
 		}
 		return a
 	}
-	a := Answer{Good: true, Caveats: caveatsOf(run), Rate: Rate(run), Latency: latencyOf(run), Bytes: Bytes(run), Checked: checkedOf(run), Limit: limitOf(run)}
+	a := Answer{Good: true, Caveats: caveatsOf(run), Rate: Rate(run), Latency: latencyOf(run), Bytes: Bytes(run), Stages: run.Stages, Checked: checkedOf(run), Limit: limitOf(run)}
 	a.Verdict = with(run.Verdict.Word(), len(a.Caveats))
 	if run.Restart != nil {
 		a.Restart = run.Restart.String()
@@ -113,7 +116,7 @@ func inspect(run metrics.Run) string {
 }
 
 // Rate compares the window's mean, which is total, with the sum of the servers' medians,
-// which the labs' report-tput.py prints; "" without medians.
+// which the labs' report-tput.py prints; "" without medians, and of a load in stages.
 func Rate(run metrics.Run) string {
 	sum := 0.0
 	for _, server := range run.Servers() {
@@ -122,7 +125,7 @@ func Rate(run metrics.Run) string {
 		}
 		sum += *server.MedianOpsPerS
 	}
-	if sum == 0 || run.OpsPerS == 0 {
+	if sum == 0 || run.OpsPerS == 0 || run.Stages != nil { // slow seconds are asked for
 		return ""
 	}
 	return fmt.Sprintf("a mean; the servers' medians skip slow seconds: %s (%+.1f %%)",
@@ -253,6 +256,7 @@ func caveatsOf(run metrics.Run) (all []Caveat) {
 	if w := run.WarmUp; w != nil {
 		add(!w.Stationary, Drifted, "double -warmup", "the rate drifted by %+.1f %% in the last %d s of the warm-up", 100*w.DriftShare, w.Seconds)
 	}
+	add(run.Unrecovered != "", "NOT RECOVERED", "look for queues, retries or caches that keep the store slow after a burst", "the store has not recovered: %s", run.Unrecovered)
 	if b := run.Bottleneck; b != nil {
 		add(b.Kind == metrics.LimitOther, Crowded, "end it, or compare by --ab --together", "other processes took %.0f %% of the processors of %s", b.Figures.OtherCPUPercent, b.Figures.OtherCPUNode)
 	}

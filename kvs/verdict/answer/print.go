@@ -30,6 +30,11 @@ func (a Answer) Print(w io.Writer, folder, page string) {
 	}
 	line("rate", bold, a.Rate)
 	line("latency", bold, a.Latency)
+	if a.Stages != nil {
+		columns, rows := StageTable(a.Stages)
+		line("stages", bold, StageNote)
+		rest.WriteString(format.Aligned(append([][]string{columns}, rows...)))
+	}
 	line("bytes", bold, a.Bytes)
 	line("restart", bold, a.Restart)
 	line("checked", bold, a.Checked)
