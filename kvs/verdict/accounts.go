@@ -68,7 +68,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 		{s.WindowStart.IsZero(), "when its window began"},
 		{s.Total.Hits > 0 && v.Checked+v.AnyKey+v.Unchecked == 0, "the values that it checked"},
 		{h == nil || h.Start.IsZero() || h.LengthS <= 0, "its seconds in the window, as the launcher hears them"},
-		{(s.Offered != nil) != run.open(), "the operations that it offered (-rate)"},
+		{(s.Offered != nil) != run.Workload.Open(), "the operations that it offered (-rate)"},
 		{flags.Linearizable() && s.Check == nil, "what it recorded (-linearizable)"},
 		{run.soaks() && node.Soak == nil, "what it held in the soak"},
 	}); what != "" {
@@ -112,9 +112,6 @@ func (run *judged) serverLacks(node metrics.RunNode) string {
 func marked(m *metrics.Marks) bool {
 	return m != nil && !m.Start.IsZero() && len(m.AtS) > 0 && len(m.AtS) == len(m.Ops)
 }
-
-// open reports whether the clients' flags ask for an open loop.
-func (run *judged) open() bool { return run.Workload.Open() }
 
 // soaks reports whether the launcher watched the memory of any node.
 func (run *judged) soaks() bool {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kvlab/kvs/verdict/bottleneck"
+	"kvlab/kvs/verdict/stages"
 	"kvlab/metrics"
 )
 
@@ -58,11 +59,8 @@ func (run *judged) spanned(node metrics.RunNode, sums *metrics.Rounds) finding {
 	s := node.Summary
 	mean := cmp.Or(s.Latency[metrics.OpLatency].Mean/1e6, sums.AcrossS) // no round that began in the window: all are as long as the longest
 	return failed(node.Name, "TOO SHORT: the window of %.3g s is shorter than the longest round of calls, %.3g s: %d of %d rounds lasted all of it and counted nothing; want --secs %.0f",
-		s.WindowLengthS, sums.AcrossS, sums.Across, len(s.Workers)*run.Workload.InFlight(), secsFor(max(sums.AcrossS, metrics.LeastRounds*mean)))
+		s.WindowLengthS, sums.AcrossS, sums.Across, len(s.Workers)*run.Workload.InFlight(), math.Ceil(1.2*max(sums.AcrossS, metrics.LeastRounds*mean)))
 }
-
-// secsFor returns a --secs that is clearly longer than a time.
-func secsFor(s float64) float64 { return math.Ceil(1.2 * s) }
 
 // enoughSlots is the least number of rounds that a client has in flight for checkEnds.
 const enoughSlots = 16
@@ -109,6 +107,8 @@ func checkBacklog(run *judged) finding {
 	switch {
 	case run.Offered == nil:
 		return inapplicable("no -rate: a closed loop")
+	case run.Stages != nil:
+		return finding(stages.Opening(run.Run))
 	case run.Offered.Ahead(run.Ops):
 		return doubted("", "%.1f %% of the operations that were due in the window were answered in it: the warm-up left some behind", 100*run.Offered.Achieved(run.Ops))
 	}

@@ -11,6 +11,7 @@ import (
 	"kvlab/metrics"
 	"kvlab/metrics/account"
 	"kvlab/workload"
+	"kvlab/workload/profile"
 )
 
 // classes are those of the flags of a made-up run.
@@ -94,7 +95,18 @@ func openLoopOf(run *judged, rate float64) {
 	s := run.Nodes[1].Summary
 	s.Offered = &metrics.Offered{Arrivals: workload.Constant, OpsPerS: rate, RunOpsPerS: rate, Ops: uint64(10 * rate), OpensNs: 5e9, ClosesNs: 15e9}
 	for i := range s.Workers {
-		offer(s, i)
+		offer(run, i)
+	}
+}
+
+// openStages makes the run that of an open loop whose rate has two stages, 1000 ops/s in all.
+func openStages(run *judged) {
+	openLoop(run)
+	run.Workload["rate"] = "500@5s,1500@5s"
+	s := run.Nodes[1].Summary
+	s.Offered.Stages = []metrics.Stage{{Due: 2500, Answered: 2400, Behind: 100}, {Due: 7500, Answered: 7500, Behind: 100}}
+	for i := range s.Workers {
+		offer(run, i)
 	}
 }
 
@@ -107,9 +119,12 @@ func longestCall(run *judged, seconds float64) {
 }
 
 // offer sets what a worker of an open loop says of its due times.
-func offer(s *metrics.Summary, worker int) {
+func offer(run *judged, worker int) {
+	s := run.Nodes[1].Summary
 	r, digest := s.Workers[worker].Rounds, uint64(0)
-	arrivals := workload.NewArrivals(s.Offered.Arrivals, s.Offered.RunOpsPerS, 0, workload.Place{Nodes: 1, Worker: worker, Workers: len(s.Workers)})
+	course := profile.Parsed(run.Workload.Rate()).Course(s.Offered.RunOpsPerS)
+	arrivals := workload.NewArrivals(s.Offered.Arrivals, course.First(), 0, workload.Place{Nodes: 1, Worker: worker, Workers: len(s.Workers)})
+	arrivals.Follow(course, time.Duration(s.Offered.OpensNs))
 	due := make([]time.Duration, 20_000)
 	r.Offered = 0
 	for _, at := range due[:arrivals.Due(time.Duration(s.Offered.ClosesNs-1), due)] {
@@ -264,6 +279,15 @@ func TestWitnesses(t *testing.T) {
 		{"misses on one side", func(p part) { p.client.Total.Hits--; p.client.Peers[0].Counts.Hits-- }, "the client verified 18000 hits of server s0, which applied 18001 for it"},
 		{"calls on one side", func(p part) { p.client.Total.Calls--; p.client.Peers[0].Counts.Calls-- }, "the client verified 2001 calls of server s0, which applied 2002 for it"},
 		{"an open loop", func(p part) { openLoop(p.run) }, ""},
+		{"an open loop in stages", func(p part) { openStages(p.run) }, ""},
+		{"an open loop that leaves its stages out", func(p part) {
+			openStages(p.run)
+			stages := p.client.Offered.Stages
+			openLoop(p.run)
+			p.run.Workload["rate"], p.client.Offered.Stages = "500@5s,1500@5s", stages
+		}, "were not timed from when the seed says that they were due"},
+		{"an open loop in stages of another level", func(p part) { openStages(p.run); p.run.Workload["rate"] = "600@5s,1400@5s" }, "2500 operations were due in stage 1"},
+		{"an open loop that does not tell of its stages", func(p part) { openStages(p.run); p.client.Offered.Stages = nil }, "the client does not tell of the stages of -rate"},
 		{"an open loop that forgot one", func(p part) { openLoop(p.run); p.client.Offered.Ops-- }, "9999 operations were due in the window, of its workers 10000"},
 		{"an open loop above its rate", func(p part) { openLoop(p.run); p.client.Offered.OpsPerS = 1010 }, "1010.0 ops/s were offered by one of 1 clients, -rate is 1000"},
 		{"fewer arrivals than the rate", func(p part) {

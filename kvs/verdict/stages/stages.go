@@ -180,3 +180,17 @@ func Judge(run metrics.Run) metrics.CheckResult {
 	}
 	return metrics.CheckResult{Outcome: metrics.CheckPassed, Evidence: fmt.Sprintf("the operations of %s are those of its rate", format.Plural(len(rate.Stages), "stage"))}
 }
+
+// Opening doubts a run that answered clearly more in its first stage than was due in it. It needs the
+// run's stages.
+func Opening(run metrics.Run) metrics.CheckResult {
+	first, before := run.Stages[0], run.InWindow().Ops() // what was due before the window
+	for _, s := range run.Stages {
+		before -= min(before, s.Answered)
+	}
+	o := metrics.Offered{Ops: first.Due}
+	if done := first.Answered + before; o.Ahead(done) {
+		return metrics.CheckResult{Outcome: metrics.CheckDoubted, Evidence: fmt.Sprintf("%.1f %% of the operations that were due in stage 1 were answered in it: the warm-up left some behind", 100*o.Achieved(done))}
+	}
+	return metrics.CheckResult{Outcome: metrics.CheckPassed, Evidence: fmt.Sprintf("%d operations were due in stage 1, and %d had been due before it", first.Due, before)}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,17 +104,17 @@ func (s second) report(t *testing.T, set *latency.Set, stage int, begin, end tim
 	}
 }
 
-// some is d for 3 in 100 operations from a time on.
+// some is d for 8 in 100 operations from a time on.
 func some(at, d time.Duration) func(time.Duration) time.Duration {
 	return func(begun time.Duration) time.Duration {
-		if begun >= at && begun%100 < 3 {
+		if begun >= at && begun%100 < 8 {
 			return d
 		}
 		return 0
 	}
 }
 
-// seeds returns the number of seeds: KVLAB_LONG=1 tries 10.
+// seeds returns the number of seeds: KVLAB_LONG=1 tries 10, and more stores.
 func seeds() uint64 {
 	if os.Getenv("KVLAB_LONG") == "1" {
 		return 10
@@ -121,13 +122,13 @@ func seeds() uint64 {
 	return 1
 }
 
-const burst = "500@10s,3k@1s,500@20s"
+const burst = "500@8s,3k@500ms,500@12s"
 
 // A store with a capacity of c drains a burst of rate b and length t at rate r in (b-c)t/(c-r): of constant
 // arrivals to a slot of the tally, and of Poisson's to five standard deviations of a queue. It has
 // recovered, also if one second in three is slow.
 func TestStoreRecovers(t *testing.T) {
-	const want = (3000 - 1000) * 1.0 / (1000 - 500)
+	const want = (3000 - 1000) * 0.5 / (1000 - 500)
 	for seed := range seeds() {
 		for _, arrivals := range []string{workload.Constant, workload.Poisson} {
 			noise := rand.New(rand.NewPCG(seed, 2))
@@ -138,9 +139,9 @@ func TestStoreRecovers(t *testing.T) {
 				}
 			}
 			s := store{always(time.Millisecond), func(begun time.Duration) time.Duration { return slow[int(begun.Seconds())] }}
-			room := 2 * 20.0 / 333
+			room := 2 * 12.0 / 333
 			if arrivals == workload.Poisson { // of the burst's operations, and of those that come until it is drained
-				room += 5 * math.Sqrt(3000+500*want) / 500
+				room += 5 * math.Sqrt(1500+500*want) / 500
 			} else {
 				s.wait = always(0)
 			}
@@ -159,7 +160,7 @@ func TestStoreRecovers(t *testing.T) {
 			if f := Judge(run); f.Outcome != metrics.CheckPassed {
 				t.Errorf("seed %d, %s: %+v", seed, arrivals, f)
 			}
-			for i, behind := range []float64{1, 2000, 1} {
+			for i, behind := range []float64{1, 1000, 1} {
 				if got := float64(all[i].Behind); arrivals == workload.Constant && math.Abs(got-behind) > 3 {
 					t.Errorf("%v operations were behind at the end of stage %d, want %v", got, i+1, behind)
 				}
@@ -177,24 +178,27 @@ func TestStoreRecovers(t *testing.T) {
 // A store that stays slow after the burst is named with its figures, whether it keeps up or not; one that was as slow
 // before it is not.
 func TestStoreHasNotRecovered(t *testing.T) {
-	const ms, ended = time.Millisecond, 11 * time.Second
+	const ms, ended = time.Millisecond, 8500 * time.Millisecond
 	for seed := range seeds() {
 		for name, test := range map[string]struct {
 			store
 			want string
 		}{
-			"replies are late":      {store{always(ms), after(ended, 60*ms, ms)}, "stage 3, 500@20s, after stage 2, 3k@1s: at all times more operations were behind than ever in stage 1, "},
-			"some replies are late": {store{always(ms / 10), some(ended, 60*ms)}, "stage 3, 500@20s, after stage 2, 3k@1s: the backlog has drained, and its p99 is 6"},
+			"replies are late":      {store{always(ms), after(ended, 60*ms, ms)}, "stage 3, 500@12s, after stage 2, 3k@500ms: at all times more operations were behind than ever in stage 1, "},
+			"some replies are late": {store{always(ms / 10), some(ended, 60*ms)}, "stage 3, 500@12s, after stage 2, 3k@500ms: the backlog has drained, and its p99 is 6"},
 			"some were late":        {store{always(ms / 10), some(0, 60*ms)}, ""},
 			"replies were late":     {store{always(ms), after(ended, 60*ms, 40*ms)}, ""},
-			"less capacity":         {store{after(ended, 1900*time.Microsecond, ms), always(0)}, "stage 3, 500@20s, after stage 2, 3k@1s: at all times more operations were behind than ever in stage 1, 1."},
-			"slow until the 20th": {store{always(ms), func(at time.Duration) time.Duration {
-				return after(20*time.Second, ms, after(ended, 60*ms, ms)(at))(at)
+			"less capacity":         {store{after(ended, 1900*time.Microsecond, ms), always(0)}, "stage 3, 500@12s, after stage 2, 3k@500ms: at all times more operations were behind than ever in stage 1, "},
+			"slow for five seconds": {store{always(ms), func(at time.Duration) time.Duration {
+				return after(ended+5*time.Second, ms, after(ended, 60*ms, ms)(at))(at)
 			}}, ""},
 			"no more than it takes":   {store{after(ended, 2*ms+100*time.Microsecond, ms), always(0)}, "its p99 is n/a (saturated: "},
 			"late since its begin":    {store{always(ms), always(60 * ms)}, ""},
 			"faster than it had been": {store{always(ms), after(ended, ms, 60*ms)}, ""},
 		} {
+			if seeds() == 1 && !slices.Contains([]string{"replies are late", "some replies are late", "slow for five seconds"}, name) {
+				continue
+			}
 			run, set := simulate(t, burst, workload.Poisson, seed, test.store)
 			all, got := Of(run, set)
 			if !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
@@ -213,7 +217,7 @@ func TestOfClients(t *testing.T) {
 	other, _ := simulate(t, burst, workload.Constant, 2, store{always(1300 * time.Microsecond), always(0)})
 	run.Nodes = append(run.Nodes, other.Nodes...)
 	all, _ := Of(run, set)
-	if d := *all[1].DrainedS; all[1].Due != 6000 || math.Abs(d-(3000-1000/1.3)/(1000/1.3-500)) > 0.2 {
+	if d := *all[1].DrainedS; all[1].Due != 3000 || math.Abs(d-(3000-1000/1.3)/2/(1000/1.3-500)) > 0.2 {
 		t.Errorf("%d operations were due in the burst, and drained in %v s", all[1].Due, d)
 	}
 	run.Nodes[0].Summary.Offered.Stages[1].DrainedS = new(-1.0)
@@ -228,24 +232,38 @@ func TestOfClients(t *testing.T) {
 
 // Each lie about a stage is found.
 func TestJudge(t *testing.T) {
+	honest, set := simulate(t, burst, workload.Constant, 1, store{always(time.Millisecond), always(0)})
 	for name, test := range map[string]struct {
 		lie  func(*metrics.Run, []metrics.Stage)
 		want string
 	}{
 		"none":             {func(*metrics.Run, []metrics.Stage) {}, ""},
-		"a longer burst":   {func(_ *metrics.Run, s []metrics.Stage) { s[0].Due += 450; s[0].Behind += 450; s[1].Due -= 450 }, "5450 operations were due in stage 1, 500@10s gives 5000"},
-		"less behind":      {func(_ *metrics.Run, s []metrics.Stage) { s[1].Behind -= 1000 }, "operations were behind at the end of stage 2: 8000 had been due and "},
-		"more were due":    {func(_ *metrics.Run, s []metrics.Stage) { s[2].Due++; s[2].Behind++ }, "in its stages 18001 operations were due"},
-		"more than it did": {func(r *metrics.Run, _ []metrics.Stage) { r.Nodes[0].Summary.InWindow.Gets -= 3 }, "in its window 18000 and"},
+		"a longer burst":   {func(_ *metrics.Run, s []metrics.Stage) { s[0].Due += 450; s[0].Behind += 450; s[1].Due -= 450 }, "4450 operations were due in stage 1, 500@8s gives 4000"},
+		"less behind":      {func(_ *metrics.Run, s []metrics.Stage) { s[1].Behind -= 500 }, "operations were behind at the end of stage 2: 5500 had been due and "},
+		"more were due":    {func(_ *metrics.Run, s []metrics.Stage) { s[2].Due++; s[2].Behind++ }, "in its stages 11501 operations were due"},
+		"more than it did": {func(r *metrics.Run, _ []metrics.Stage) { r.Nodes[0].Summary.InWindow.Gets -= 3 }, "in its window 11500 and"},
 		"no stages":        {func(r *metrics.Run, _ []metrics.Stage) { r.Nodes[0].Summary.Offered.Stages = nil }, "the client does not tell of the stages of -rate"},
-		"latencies twice":  {func(r *metrics.Run, _ []metrics.Stage) { r.Stages[2].Latency.Values *= 2 }, "the window those of 18000"},
+		"latencies twice":  {func(r *metrics.Run, _ []metrics.Stage) { r.Stages[2].Latency.Values *= 2 }, "the window those of 11500"},
 	} {
-		run, set := simulate(t, burst, workload.Constant, 1, store{always(time.Millisecond), always(0)})
+		run, summary, offered := honest, *honest.Nodes[0].Summary, *honest.Nodes[0].Summary.Offered
+		offered.Stages = slices.Clone(offered.Stages)
+		summary.Offered = &offered
+		run.Nodes = []metrics.RunNode{{Name: "c0", Role: metrics.Client, Summary: &summary}}
 		run.Stages, _ = Of(run, set)
 		test.lie(&run, run.Nodes[0].Summary.Offered.Stages)
 		f := Judge(run)
 		if failed := f.Outcome == metrics.CheckFailed; failed != (test.want != "") || !strings.Contains(f.Evidence, test.want) {
 			t.Errorf("%s: %s, want %q", name, fmt.Sprint(f), test.want)
+		}
+	}
+	run := honest
+	run.Stages, _ = Of(run, set)
+	for early, want := range map[uint64]metrics.CheckOutcome{0: metrics.CheckPassed, 39: metrics.CheckPassed, 43: metrics.CheckDoubted} { // of 4000, and one is in flight at the end
+		summary := *honest.Nodes[0].Summary
+		summary.InWindow.Gets += early
+		run.Nodes = []metrics.RunNode{{Role: metrics.Client, Summary: &summary}}
+		if f := Opening(run); f.Outcome != want {
+			t.Errorf("%d operations from before the window: %+v", early, f)
 		}
 	}
 	if f := Judge(metrics.Run{Workload: metrics.Settings{"rate": "5000"}}); f.Outcome != metrics.CheckInapplicable {
