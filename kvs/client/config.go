@@ -131,12 +131,12 @@ func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 	if c.ReplayFile != "" {
 		trace.Lies(c.Workload.Replay, c.ReplayFile)
 	}
+	if c.Rate.Stages != nil {
+		return fmt.Errorf("-rate %s does not go with -replay %s: operations are due at the trace's times", c.Rate, c.Workload.Replay)
+	}
 	mean, err := c.Workload.Resolve()
 	if err != nil {
 		return err
-	}
-	if c.Rate.Stages != nil {
-		return fmt.Errorf("-rate %s does not go with -replay %s: operations are due at the trace's times", c.Rate, c.Workload.Replay)
 	}
 	c.ValueSize = size.Constant(max(mean, value.HeaderLen))
 	if c.Rate.Speed > 0 {
