@@ -72,6 +72,8 @@ type Rounds struct {
 	BusyS    float64 `json:"busy_s"`             // sum of the rounds' times in the window, from the beginning to the last reply, with scans until these are checked
 	EarlyS   float64 `json:"early_s,omitempty"`  // the part of BusyS of rounds that began before the window
 	MostOps  uint64  `json:"most_ops"`           // operations of the largest round since then
+	BeginS   float64 `json:"begin_s,omitempty"`  // when a worker began that had no more operations in the end, in seconds after the window opened
+	EndS     float64 `json:"end_s,omitempty"`    // likewise, when its last reply came
 	Offered  uint64  `json:"offered,omitempty"`  // open loop: operations that were due in the window
 	Dues     string  `json:"dues,omitempty"`     // open loop: digest of the due times of Ops, see workload.Dues, in hex
 	Mistaken uint64  `json:"mistaken,omitempty"` // calls whose send was stamped after, or whose reply before, the worker's next stamp of it

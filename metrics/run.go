@@ -37,6 +37,10 @@ type Run struct {
 
 	Beside map[string]uint64 `json:"beside,omitempty"` // harmless commands of others that a foreign store executed, by name
 
+	// WorkersOpsPerS is the sum of the rates of all workers, each until its own last reply, of a run that
+	// ends with its operations: the rate of the time when no worker had ended. It is 0 of another.
+	WorkersOpsPerS float64 `json:"workers_ops_per_s,omitempty"`
+
 	Offered *Offered `json:"offered,omitempty"` // of an open loop, all clients together; nil of a closed one
 	Stages  []Stage  `json:"stages,omitempty"`  // of an open loop whose rate has stages, all clients together
 
@@ -303,7 +307,8 @@ func (r Run) CPUPerOp(roles ...Role) float64 {
 			if node.Summary == nil || node.Summary.Saturation == nil {
 				return 0
 			}
-			seconds += node.Summary.Saturation.ProcessCPUPercent / 100 * node.Summary.WindowLengthS
+			p := node.Summary.Saturation
+			seconds += p.ProcessCPUPercent / 100 * cmp.Or(p.LengthS, node.Summary.WindowLengthS)
 			ops += node.Summary.InWindow.Ops()
 		}
 		if ops == 0 {

@@ -66,6 +66,9 @@ func (s Settings) Linearizable() bool { return s.is("linearizable") }
 // Model returns a server's execution model.
 func (s Settings) Model() string { return s["model"] }
 
+// Ops returns how many operations of all clients end the run; 0 if -secs do.
+func (s Settings) Ops() uint64 { return s.number("ops") }
+
 // Program returns a team's own program, which the node starts; "" of one that works itself.
 func (s Settings) Program() string { return s[ProgramFlag] }
 

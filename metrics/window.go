@@ -129,6 +129,7 @@ type Offered struct {
 	RunOpsPerS  float64 `json:"run_ops_per_s,omitempty"`  // of all clients together, which the due times are drawn from
 	OpensNs     int64   `json:"opens_ns,omitempty"`       // of one client: the window, from the time that the due times count from
 	ClosesNs    int64   `json:"closes_ns,omitempty"`      // likewise
+	DueNs       int64   `json:"due_ns,omitempty"`         // likewise: when the last of Ops was due that ended the run
 	Stages      []Stage `json:"stages,omitempty"`         // of one client; Run has those of all
 }
 
@@ -165,13 +166,20 @@ func (o *Offered) Add(p Offered) {
 	o.OpsPerS += p.OpsPerS
 	o.Ops += p.Ops
 	o.PeakOpsPerS += p.PeakOpsPerS
+	if p.DueNs > 0 {
+		o.DueNs, o.ClosesNs = max(o.DueNs, p.DueNs), max(o.ClosesNs, p.ClosesNs)
+	}
 }
 
-// Achieved returns the share of the offered operations that were done in the window,
-// about 1 for a store that keeps up. Nothing offered is 1, and so is nil.
+// Achieved returns the share of the offered rate that was done in the window, about 1 for a store
+// that keeps up. Nothing offered is 1, and so is nil. If the operations end the run, all of them
+// are done, and the time in which they were due is a share of the window.
 func (o *Offered) Achieved(done uint64) float64 {
-	if o == nil || o.Ops == 0 {
+	switch {
+	case o == nil || o.Ops == 0:
 		return 1
+	case o.DueNs > 0:
+		return min(1, float64(o.DueNs)/float64(o.ClosesNs)) * float64(done) / float64(o.Ops)
 	}
 	return float64(done) / float64(o.Ops)
 }
@@ -179,10 +187,19 @@ func (o *Offered) Achieved(done uint64) float64 {
 // Saturated says why latencies mean nothing if too few of the offered operations were
 // done; "" if enough were, and for nil.
 func (o *Offered) Saturated(done uint64) string {
-	if o != nil && float64(o.Ops)-float64(done) > o.mayDiffer() {
+	if o != nil && o.behind(done) > o.mayDiffer() {
 		return fmt.Sprintf("saturated: %.1f %% of the offered rate", 100*o.Achieved(done))
 	}
 	return ""
+}
+
+// behind returns how many operations less were done in the window than were due in it; if they end
+// the run, than would have been due in it at their rate.
+func (o *Offered) behind(done uint64) float64 {
+	if o.DueNs > 0 {
+		return o.OpsPerS * float64(o.ClosesNs-o.DueNs) / 1e9
+	}
+	return float64(o.Ops) - float64(done)
 }
 
 // Ahead reports whether over a hundredth more was done in the window than was due in it. A

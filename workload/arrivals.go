@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -41,8 +42,9 @@ func part(total uint64, i, n int) (from, to uint64) {
 	return begin(uint64(i)), begin(uint64(i) + 1)
 }
 
-// Arrivals is the endless, ordered sequence of the times at which one worker's
-// operations are due, counted from the run's start. It depends only on the arguments of
+// Arrivals is the ordered sequence of the times at which one worker's operations are due,
+// counted from the run's start. It is endless, but for a plan whose operations end. It depends
+// only on the arguments of
 // NewArrivals. It is not safe for concurrent use.
 type Arrivals struct {
 	gap    float64 // mean nanoseconds between two of this worker's operations
@@ -50,6 +52,7 @@ type Arrivals struct {
 	units  float64    // next in mean gaps
 	random *rand.Rand // Poisson's; nil for Constant
 	player *player    // a trace's, whose times take the place of gaps; else nil
+	left   uint64     // how many are due after next
 
 	course  *profile.Course // from opens on; nil of a constant rate, and before Follow
 	opens   time.Duration
@@ -65,7 +68,7 @@ type Arrivals struct {
 // at k/rate.
 func NewArrivals(kind string, rate float64, seed uint64, p Place) *Arrivals {
 	workers := float64(p.Nodes) * float64(p.Workers)
-	a := &Arrivals{gap: workers / rate * float64(time.Second), workers: workers}
+	a := &Arrivals{gap: workers / rate * float64(time.Second), workers: workers, left: math.MaxUint64}
 	if kind == Poisson {
 		a.random = rand.New(rand.NewPCG(leaf(seed, arrivalBranch, p.Node, p.Worker)))
 	} else {
@@ -75,13 +78,16 @@ func NewArrivals(kind string, rate float64, seed uint64, p Place) *Arrivals {
 	return a
 }
 
-// Arrivals returns a worker's arrivals as NewArrivals does, at the times of the trace if the plan
-// has one: rate is then the mean of all workers over the whole trace.
+// Arrivals returns a worker's arrivals as NewArrivals does, as many as the plan has operations for
+// the worker, and at the times of the trace if it has one: rate is then the mean of all
+// workers over the whole trace.
 func (p *Plan) Arrivals(kind string, rate float64, place Place) *Arrivals {
 	if p.replay == nil {
-		return NewArrivals(kind, rate, p.config.Seed, place)
+		a := NewArrivals(kind, rate, p.config.Seed, place)
+		a.left = p.Ops(place) - 1
+		return a
 	}
-	a := &Arrivals{gap: float64(time.Second) / rate, player: newPlayer(p.replay, place)}
+	a := &Arrivals{gap: float64(time.Second) / rate, player: newPlayer(p.replay, place), left: p.Ops(place)}
 	a.advance()
 	return a
 }
@@ -107,9 +113,17 @@ func (a *Arrivals) due() time.Duration {
 	return a.opens + a.course.At((a.units-float64(a.opens)/a.gap)*a.workers)
 }
 
+// forever is later than any end of a run.
+const forever = 1 << 61
+
 // advance computes the next time. It adds gaps with a mean of 1, so rounding errors of
 // nanoseconds do not add up: a float64 holds the sum of 10^9 gaps to seven digits.
 func (a *Arrivals) advance() {
+	if a.left == 0 {
+		a.next = forever
+		return
+	}
+	a.left--
 	if a.player != nil {
 		a.next = a.player.due(a.gap)
 		return

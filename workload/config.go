@@ -33,7 +33,7 @@ type Config struct {
 	Seed         uint64  // -seed: the root of all random choices
 	Replay       string  // -replay: a compiled trace (workload/trace), in place of Workload; "" for none
 	ReplayLoop   bool    // -replay-loop: begins the trace again at its end, with new keys for those that are not loaded
-	Ops          uint64  // -ops: the first operations of the trace that are replayed; 0 is all of them
+	Ops          uint64  // -ops: how many operations all workers of all clients have together; 0 is no limit, and of a trace all of it
 
 	// The shares of the other kinds of Mix, likewise: -rmws, -inserts, -deletes, -scans. The
 	// rest are updates.
@@ -74,10 +74,7 @@ func (c Config) Flags() string {
 		if c.ReplayLoop {
 			flags += " -replay-loop"
 		}
-		if c.Ops > 0 {
-			flags += fmt.Sprintf(" -ops %d", c.Ops)
-		}
-		return flags
+		return flags + c.opsFlag()
 	}
 	flags := "-workload " + c.Workload
 	for _, p := range c.portions() {
@@ -102,7 +99,15 @@ func (c Config) Flags() string {
 		}
 		flags += fmt.Sprintf(" -hot-move %d", c.HotMove)
 	}
-	return flags
+	return flags + c.opsFlag()
+}
+
+// opsFlag returns -ops; "" without it.
+func (c Config) opsFlag() string {
+	if c.Ops == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" -ops %d", c.Ops)
 }
 
 // paddedDigits is the number of digits in the keys of a workload that inserts or scans:

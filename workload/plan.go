@@ -2,6 +2,7 @@ package workload
 
 import (
 	"cmp"
+	"math"
 	"sync"
 
 	"kvlab/internal/cli"
@@ -28,6 +29,7 @@ type Plan struct {
 // right form. New ignores flags that the distribution does not use.
 func New(c Config) (*Plan, error) {
 	if r, err := newReplay(c); r != nil || err != nil {
+		c.Ops = r.ends()
 		return &Plan{config: c, mix: mix{shares: r.shares()}, replay: r}, err
 	}
 	m, err := newMix(c)
@@ -60,6 +62,18 @@ func New(c Config) (*Plan, error) {
 // become the most popular ones, or if the hot set moves, or if a trace is replayed.
 func (p *Plan) Fixed() bool {
 	return !p.law.sequential && !p.follows && !p.Moves() && p.replay == nil
+}
+
+// Ops returns how many operations the worker at a place has; math.MaxUint64 if they do not end.
+func (p *Plan) Ops(place Place) uint64 {
+	switch {
+	case p.config.Ops == 0:
+		return math.MaxUint64
+	case p.replay != nil:
+		return uint64(len(p.replay.of(place)[place.Worker].steps))
+	}
+	from, to := place.Part(p.config.Ops)
+	return to - from
 }
 
 // Share returns the share of operations of kind k, 0 to 1.

@@ -58,20 +58,31 @@ func newReplay(c Config) (*replay, error) {
 		return nil, fmt.Errorf("-replay: %w", err)
 	}
 	r := &replay{Trace: t, ops: t.Ops, loop: c.ReplayLoop, parts: make(map[[3]int][]score)}
-	if c.Ops > 0 {
+	switch {
+	case c.Ops > 0 && c.ReplayLoop:
+		return nil, fmt.Errorf("-replay-loop: it begins the trace again until -secs are over, and -ops %d ends the run: want one of them", c.Ops)
+	case c.Ops > 0:
 		r.ops = min(r.ops, c.Ops)
 	}
 	return r, nil
 }
 
-// Resolve sets what follows from a trace: the records are the keys that it loads. It does nothing
-// without one. The size is the mean of the values of the trace, in bytes.
+// ends returns how many operations end the replay; 0 if it begins again.
+func (r *replay) ends() uint64 {
+	if r == nil || r.loop {
+		return 0
+	}
+	return r.ops
+}
+
+// Resolve sets what follows from a trace: the records are the keys that it loads, and its
+// operations end the run. It does nothing without one. The size is the mean of the values of the trace, in bytes.
 func (c *Config) Resolve() (size int, err error) {
 	r, err := newReplay(*c)
 	if r == nil {
 		return 0, err
 	}
-	c.Records = r.Loaded
+	c.Records, c.Ops = r.Loaded, r.ends()
 	writes := r.Loaded + r.Kinds["insert"] + r.Kinds["update"] + r.Kinds["read-modify-write"]
 	return int(math.Ceil(float64(r.LoadedBytes+r.ValueBytes) / float64(max(1, writes)))), nil
 }
@@ -207,14 +218,6 @@ func newPlayer(r *replay, place Place) *player {
 	return p
 }
 
-// left returns how many operations the part has left.
-func (p *player) left() int {
-	if p.loop && len(p.steps) > 0 {
-		return math.MaxInt
-	}
-	return len(p.steps) - p.at
-}
-
 // id returns the id of a key in the present pass: a key that is not loaded has another one in
 // each.
 func (p *player) id(k *keyState) uint64 {
@@ -254,15 +257,9 @@ func (p *player) again() {
 	}
 }
 
-// forever is later than any end of a run.
-const forever = 1 << 61
-
 // due returns when the next operation is due at mean gaps of some nanoseconds, and steps over
-// it; forever after the last one.
+// it.
 func (p *player) due(gap float64) time.Duration {
-	if p.left() == 0 {
-		return forever
-	}
 	if p.at == len(p.steps) {
 		p.at = 0
 		p.pass++
@@ -279,14 +276,6 @@ func (s *Source) fillReplay(ops []Op) {
 		s.player.found = append(s.player.found, found)
 		s.digest = fold(s.digest, op.word())
 	}
-}
-
-// Left returns how many operations the stream has left. Only a replay's stream ends.
-func (s *Source) Left() int {
-	if s.player == nil {
-		return math.MaxInt
-	}
-	return s.player.left()
 }
 
 // Found returns what reads of the keys of the operations that Fill drew last find. It is valid
@@ -327,14 +316,12 @@ func (p *Plan) Passes(place Place, drawn uint64) float64 {
 	return float64(drawn) / float64(len(p.replay.of(place)[place.Worker].steps))
 }
 
-// Ended reports whether a worker has no operation left after a number of them.
-func (p *Plan) Ended(place Place, drawn uint64) bool {
-	return !p.replay.loop && drawn >= uint64(len(p.replay.of(place)[place.Worker].steps))
-}
-
-// CheckWorkers returns an error that names the flag if some worker of all clients has no key
-// of the trace.
+// CheckWorkers returns an error that names the flag if some worker of all clients has no
+// operation, or no key of the trace.
 func (p *Plan) CheckWorkers(clients, workers int) error {
+	if all := uint64(clients) * uint64(workers); p.config.Ops > 0 && p.config.Ops < all {
+		return fmt.Errorf("-ops %d: fewer than the %d workers of all clients, of which each sends one at least: want more, or fewer -workers", p.config.Ops, all)
+	}
 	if p.replay == nil {
 		return nil
 	}
@@ -349,15 +336,6 @@ func (p *Plan) CheckWorkers(clients, workers int) error {
 		return fmt.Errorf("-workers %d: %d of the %d workers of all clients have no key of the trace: want fewer", workers, idle, len(has))
 	}
 	return nil
-}
-
-// LastsS returns the seconds that the trace lasts at a mean rate; for ever if it begins again.
-func (p *Plan) LastsS(opsPerS float64) float64 {
-	if p.replay.loop {
-		return math.Inf(1)
-	}
-	p.replay.of(Place{Nodes: 1, Workers: 1}) // sets length
-	return p.replay.length / opsPerS
 }
 
 // Trace describes the trace of the plan; nil without one.

@@ -1,11 +1,14 @@
 package workload
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // block is the number of operations whose words are generated together.
 const block = 128
 
-// Source is one worker's endless stream of operations. It is not safe for concurrent use.
+// Source is one worker's stream of operations, which may end. It is not safe for concurrent use.
 type Source struct {
 	plan                  *Plan
 	place                 Place
@@ -14,7 +17,7 @@ type Source struct {
 	walk                  uint64           // sequential only: the next key
 	words                 [block][2]uint64 // generated and unused words; random is past them
 	digest                uint64
-	drawn                 uint64
+	drawn, share          uint64     // how many operations are drawn, and are in all
 	player                *player    // nil without a trace
 	inserts, acknowledged uint64     // inserts drawn, and how many of the first are done
 	marked                int        // number of digests in marks
@@ -26,7 +29,7 @@ type Source struct {
 // acknowledged. A sequential stream starts at a random record.
 func (p *Plan) Source(place Place) *Source {
 	hi, lo := leaf(p.config.Seed, streamBranch, place.Node, place.Worker)
-	s := &Source{plan: p, place: place, random: pcg{hi, lo}, ids: p.drawn}
+	s := &Source{plan: p, place: place, random: pcg{hi, lo}, ids: p.drawn, share: p.Ops(place)}
 	if p.replay != nil {
 		s.player = newPlayer(p.replay, place)
 	}
@@ -210,6 +213,14 @@ func (s *Source) Prefixes() []uint64 { return s.marks[:s.marked] }
 
 // Drawn returns the number of operations drawn.
 func (s *Source) Drawn() uint64 { return s.drawn }
+
+// Passed reports whether a share of the stream is drawn; false of an endless one.
+func (s *Source) Passed(share float64) bool {
+	return s.share < math.MaxUint64 && float64(s.drawn) >= share*float64(s.share)
+}
+
+// Left returns how many operations the stream has left.
+func (s *Source) Left() int { return int(min(s.share-s.drawn, math.MaxInt)) }
 
 // fold returns the digest d extended by an operation's word. It is a bijection of d for
 // every word, and of the word for every d.

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
-	"time"
 
 	"kvlab/kvs/loadgen"
 	"kvlab/metrics"
@@ -38,44 +37,37 @@ func TestReplayed(t *testing.T) {
 	})
 }
 
-// replays replays a trace. On a busy machine it may not end in the window: then a longer one
-// follows.
+// replays replays a trace to its end.
 func replays(t *testing.T, compiled *trace.Trace) {
 	t.Helper()
-	for window := 100 * time.Millisecond; ; window *= 4 {
-		c := loadgen.DefaultConfig()
-		c.Transport, c.Engine, c.Workers, c.Batch, c.WarmUp, c.Window = "inproc", "mutex", 3, 100, 0, window
-		c.Workload.Replay = compiled.Path
-		if _, err := c.Workload.Resolve(); err != nil {
+	c := loadgen.DefaultConfig()
+	c.Transport, c.Engine, c.Workers, c.Batch, c.WarmUp, c.Window = "inproc", "mutex", 3, 100, 0, 0
+	c.Workload.Replay = compiled.Path
+	if _, err := c.Workload.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := loadgen.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	ctx, enter := context.Background(), func(metrics.Phase) error { return nil }
+	for _, step := range []func() error{
+		func() error { return g.Connect(ctx) }, func() error { return g.Store(ctx) },
+		func() error { return g.ReadBack(ctx) }, func() error { return g.Measure(ctx, enter) },
+	} {
+		if err := step(); err != nil {
 			t.Fatal(err)
 		}
-		g, err := loadgen.New(c)
-		if err != nil {
-			t.Fatal(err)
+	}
+	s := g.Summary()
+	done := s.Peers[0].Drawn()
+	if s.Verification.Failures > 0 {
+		t.Fatal(s.Verification.First)
+	}
+	for kind := range workload.Kind(len(trace.KindNames())) {
+		if n := done.ByKind()[kind]; n != compiled.Kinds[kind.String()] {
+			t.Errorf("%d %ss, want %d", n, kind, compiled.Kinds[kind.String()])
 		}
-		ctx, enter := context.Background(), func(metrics.Phase) error { return nil }
-		for _, step := range []func() error{
-			func() error { return g.Connect(ctx) }, func() error { return g.Store(ctx) },
-			func() error { return g.ReadBack(ctx) }, func() error { return g.Measure(ctx, enter) },
-		} {
-			if err := step(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s := g.Summary()
-		g.Close()
-		done := s.Peers[0].Drawn()
-		if s.Verification.Failures > 0 {
-			t.Fatal(s.Verification.First)
-		}
-		if done.Ops() < compiled.Ops && window < time.Minute {
-			continue
-		}
-		for kind := range workload.Kind(len(trace.KindNames())) {
-			if n := done.ByKind()[kind]; n != compiled.Kinds[kind.String()] {
-				t.Errorf("%d %ss, want %d", n, kind, compiled.Kinds[kind.String()])
-			}
-		}
-		return
 	}
 }

@@ -60,8 +60,8 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.StringVar(&c.Transport, "transport", c.Transport, "tcp, or inproc: straight to an engine in this process")
 	flags.Var((*every)(&c.Verify), "verify", "compare one value in `N` in full, or with full every value; headers and lengths are always checked. none checks no value of the workload, which shows what the checks cost, and ends in INVALID")
 	flags.BoolVar(&c.Repeat, "repeat", false, "send the first round again and again and check no reply, to servers with -repeat: the ceiling of the network; never VALID")
-	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window; in a closed loop the launcher lengthens it to 3 rounds, unless it is 0")
-	flags.Var((*seconds)(&c.Window), "secs", "least `seconds` of the measured window: in a closed loop the launcher lengthens it to 12 rounds")
+	flags.Var((*seconds)(&c.WarmUp), "warmup", "`seconds` of warm-up before the window; in a closed loop the launcher lengthens it to 3 rounds, unless it is 0; none with -ops")
+	flags.Var((*seconds)(&c.Window), "secs", "least `seconds` of the measured window: in a closed loop the launcher lengthens it to 12 rounds; with -ops, or -replay without -replay-loop, the most of it (default none)")
 	flags.Class(metrics.StoreFlag)
 	flags.Var(&c.Target, "target", target.Usage)
 	flags.String(metrics.ProgramFlag, "", target.ClientUsage)
@@ -99,6 +99,14 @@ func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Ro
 	if err := c.replay(flags, given); err != nil {
 		return err
 	}
+	if c.Workload.Ops > 0 { // they end the run, which begins with its window
+		if !given["secs"] {
+			c.Window = 0
+		}
+		if !given["warmup"] {
+			c.WarmUp = 0
+		}
+	}
 	var err error
 	if c.Window, err = c.Rate.Fit(c.Window, given["secs"]); err != nil {
 		return err
@@ -115,8 +123,8 @@ func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Ro
 // replay sets what follows from a trace.
 func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 	if c.Workload.Replay == "" {
-		if c.Workload.ReplayLoop || c.Workload.Ops > 0 {
-			return errors.New("-replay-loop, -ops: want -replay and a trace with them")
+		if c.Workload.ReplayLoop {
+			return errors.New("-replay-loop: want -replay and a trace with it")
 		}
 		if c.Rate.Speed > 0 {
 			return fmt.Errorf("-rate %s: want -replay and a trace with it, or operations per second", c.Rate)
@@ -131,12 +139,12 @@ func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 	if c.ReplayFile != "" {
 		trace.Lies(c.Workload.Replay, c.ReplayFile)
 	}
-	if c.Rate.Stages != nil {
-		return fmt.Errorf("-rate %s does not go with -replay %s: operations are due at the trace's times", c.Rate, c.Workload.Replay)
-	}
 	mean, err := c.Workload.Resolve()
 	if err != nil {
 		return err
+	}
+	if c.Rate.Stages != nil {
+		return fmt.Errorf("-rate %s does not go with -replay %s: operations are due at the trace's times", c.Rate, c.Workload.Replay)
 	}
 	c.ValueSize = size.Constant(max(mean, value.HeaderLen))
 	if c.Rate.Speed > 0 {

@@ -70,7 +70,7 @@ func (l *Launcher) parseArgs(args []string, help io.Writer) (Config, error) {
 		cfg.ClientArgs = slices.Concat(cfg.Grade.Work.Args(), cfg.ClientArgs)
 	}
 	if short {
-		cfg.ClientArgs = slices.Concat(quickArgs, cfg.ClientArgs)
+		cfg.ClientArgs = slices.Concat(quickly(cfg.ClientArgs), cfg.ClientArgs)
 	}
 	return *cfg, err
 }
@@ -182,7 +182,7 @@ func (t *argsText) apply(s *plan.Spec, programs plan.Flags) error {
 		}
 		if i == 1 && t.ycsb.Given() {
 			became, notes, err := t.ycsb.Args(func(name string) bool {
-				return plan.HasFlag(words, name) || slices.ContainsFunc(t.given, func(s experiment.Setting) bool { return s.Name == name })
+				return name == "secs" && s.Secs > 0 || plan.HasFlag(words, name) || slices.ContainsFunc(t.given, func(s experiment.Setting) bool { return s.Name == name })
 			})
 			if err != nil {
 				return err

@@ -235,6 +235,15 @@ func parseCores(text string) (string, error) {
 // quickArgs are the clients' arguments of --quick, before any others.
 var quickArgs = []string{"-secs=5", "-warmup=1", "-records=100000"}
 
+// quickly returns quickArgs for clients with arguments. A run that ends with its operations has
+// no warm-up.
+func quickly(args []string) []string {
+	if plan.HasFlag(args, "ops") || plan.HasFlag(args, "replay") && !plan.HasFlag(args, "replay-loop") {
+		return slices.DeleteFunc(slices.Clone(quickArgs), func(arg string) bool { return strings.HasPrefix(arg, "-warmup") })
+	}
+	return quickArgs
+}
+
 // runName is the form of --name. It is safe in a path, in a figure's label and in a shell.
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$`)
 

@@ -143,6 +143,9 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 		at.programs = maps.Clone(at.programs)
 		at.programs[plan.Trace], err = filepath.Abs(path)
 	}
+	if err == nil {
+		err = at.cfg.checkEnds(at.settings[metrics.Client])
+	}
 	if err == nil && at.plan.RestartAt > 0 {
 		err = cmp.Or(at.plan.CheckRestart(at.settings), work.CheckRestart(at.settings[metrics.Client]))
 	}

@@ -146,6 +146,20 @@ func (c *Config) fitStages() error {
 	return nil
 }
 
+// checkEnds returns an error if what the command line asks for takes a time that is known, and a
+// client's run ends with its operations.
+func (c Config) checkEnds(client metrics.Settings) error {
+	for _, f := range []struct {
+		name  string
+		asked bool
+	}{{"soak", c.Soak > 0}, {"restart-at", c.RestartAt > 0}, {"together", c.Trials.Together}, {"grade", c.Grade != nil}, {"selftest", c.SelfTest != nil}} {
+		if f.asked && client.Ops() > 0 {
+			return fmt.Errorf("--%s measures for a time, and the run ends with its operations (-ops, or -replay without -replay-loop)", f.name)
+		}
+	}
+	return nil
+}
+
 // sets reports whether the command line sets a knob, beside the --sweep of its name.
 func (c Config) sets(knob string) bool {
 	switch {

@@ -75,8 +75,11 @@ func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceiling
 		return nil
 	}
 	// A closed loop has no rate. It writes no profile, and records no history, which the
-	// null engine would break.
-	loop := change{Drop: []string{"engine", "rate", "arrivals", "profile", "cpuprofile", "exec-trace", "warmup", "secs"}, Add: []string{"-linearizable=false"}}
+	// null engine would break. It measures for a time, as long as a trace may be.
+	loop := change{Drop: []string{"engine", "rate", "arrivals", "profile", "cpuprofile", "exec-trace", "warmup", "secs", "ops"}, Add: []string{"-linearizable=false"}}
+	if client["replay"] != "" {
+		loop.Add = append(loop.Add, "-replay-loop")
+	}
 	window := client.Secs()
 	null := Overlay{
 		Name: "null engine", Folder: "ceiling-null",
@@ -84,7 +87,7 @@ func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceiling
 		Client: loop, run: window, Judge: verdict.Judge,
 	}
 	if !client.Own() {
-		null.Name, null.Client.Add = "null store", append(loop.Add[:1:1], "-engine="+nullEngine)
+		null.Name, null.Client.Add = "null store", append(slices.Clip(loop.Add), "-engine="+nullEngine)
 		return Ceilings{null}
 	}
 	switch {
@@ -94,7 +97,7 @@ func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceiling
 		null.Impossible = errors.New("with -dedup its one value would be sent once a reply")
 	}
 	records := (client.Records() + uint64(servers) - 1) / uint64(servers) // as many as a server has
-	own := append(loop.Add[:1:1], "-transport=inproc", "-engine="+engine, "-cache=0", "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
+	own := append(slices.Clip(loop.Add), "-transport=inproc", "-engine="+engine, "-cache=0", "-client=0", "-clients=1", "-records="+strconv.FormatUint(records, 10))
 	inProcess := Overlay{
 		Name: "in process", Folder: "ceiling-inproc", NoServers: true, Judge: verdict.JudgeInproc, StoreBytes: records * (size.OfRecord(client.ValueSize(), client.KeySize()) + storeOverhead),
 		Client: change{loop.Drop, own}, run: window,
@@ -105,7 +108,7 @@ func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceiling
 	wire := Overlay{
 		Name: "wire", Folder: "ceiling-wire", Judge: verdict.JudgeRepeat,
 		Server: change{slices.Concat(null.Server.Drop, []string{"model"}), append(null.Server.Add[:1:1], "-repeat")},
-		Client: change{loop.Drop, append(loop.Add[:1:1], "-repeat")}, run: window, Impossible: null.Impossible,
+		Client: change{loop.Drop, append(slices.Clip(loop.Add), "-repeat")}, run: window, Impossible: null.Impossible,
 	}
 	if client.AutoBatch() {
 		wire.Impossible = errors.New("with -batch auto calls have no size of their own")

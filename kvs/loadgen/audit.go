@@ -22,9 +22,13 @@ import (
 // begins with a power of two (TestAuditPower). If the workload inserts, the secret also
 // selects inserted records (workload.Plan.SampleInserts).
 
-// auditSpan is a time longer than any run's unplanned part. Times are kept as 32-bit
-// numbers of ticks, which are as short as the run's length allows: 1 us in a short run.
-const auditSpan = time.Hour
+// auditSpan is a time longer than any run's unplanned part, and endsSpan than a run that ends
+// with its operations. Times are kept as 32-bit numbers of ticks, which are as short as the
+// run's length allows: 1 us in a short run.
+const (
+	auditSpan = time.Hour
+	endsSpan  = 7 * 24 * time.Hour
+)
 
 // audited is the set of keys that are audited. It is immutable, and all workers of a
 // client share it.
@@ -62,6 +66,9 @@ type auditedWrite struct {
 
 func newAudited(c Config, plan *workload.Plan, each int, secret uint64) *audited {
 	longest := 2*c.WarmUp + c.Window + auditSpan
+	if c.Window == 0 {
+		longest = endsSpan
+	}
 	a := &audited{origin: now(), tick: longest>>32 + 1}
 	a.loadedVersion = func(client, worker int) uint32 {
 		first, last := workload.Place{Node: client, Nodes: c.Clients, Worker: worker, Workers: c.Workers}.Part(c.Workload.Records)

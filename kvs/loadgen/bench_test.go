@@ -26,7 +26,7 @@ func BenchmarkRound(b *testing.B) {
 		add  func(*worker, *round, []workload.Op)
 	}{
 		{"route", func(w *worker, _ *round, ops []workload.Op) {
-			w.keyTable.fill(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
+			w.keyTable.Fill(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
 			if len(w.servers) > 1 {
 				w.route(len(ops))
 			}

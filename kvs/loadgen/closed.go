@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 
 // Measure runs the workload: the warm-up, the window, and the drain. The drain ends the calls
 // that are in flight at the window's end and, in an open loop, sends the operations that were
-// due in the window. It calls enter at the beginning of each phase.
+// due in the window. It calls enter at the beginning of each phase. The window of a run that ends
+// with its operations closes with the last reply of any client, or after -secs.
 func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error) error {
 	if err := g.Draw(ctx); err != nil {
 		return err
@@ -30,7 +32,7 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 	s, opens := newSchedule(), begin.Add(g.config.WarmUp)
 	g.phases.Store(&s)
 	switch { // before the first operation
-	case g.Settle == nil:
+	case g.config.Window > 0 && (g.Settle == nil || g.config.ends()):
 		s.decide(opens, opens.Add(g.config.Window), g.edgeSlot())
 	case g.config.WarmUp == 0:
 		s.decide(opens, time.Time{}, g.edgeSlot())
@@ -38,10 +40,23 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 	for _, w := range g.workers {
 		w.pace.begin()
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return g.announce(ctx, begin, s, enter) })
-	group.Go(func() error { return g.drive(ctx, begin, s) })
-	return group.Wait()
+	g.ended = make(chan struct{})
+	group, inner := errgroup.WithContext(ctx)
+	group.Go(func() error { return g.announce(inner, begin, s, enter) })
+	group.Go(func() error {
+		err := g.drive(inner, begin, s)
+		if err == nil {
+			close(g.ended)
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil || !g.config.ends() {
+		return err
+	}
+	return g.each(ctx, func(_ context.Context, w *worker) error {
+		w.history = nil // it has stopped
+		return w.spotRest(s)
+	})
 }
 
 // drive runs every worker until the schedule ends.
@@ -57,7 +72,55 @@ func (g *Generator) drive(ctx context.Context, begin time.Time, s schedule) (err
 	if g.config.Rate.Open() {
 		return g.driveOpen(ctx, begin, s)
 	}
-	return g.each(ctx, func(ctx context.Context, w *worker) error { return w.run(ctx, g.config, s) })
+	return g.each(ctx, func(ctx context.Context, w *worker) error {
+		defer w.end(now(), s)
+		return w.run(ctx, g.config, s)
+	})
+}
+
+// end keeps when a worker that has sent all of its operations began, and had its last reply.
+func (w *worker) end(began moment, s schedule) {
+	if window := s.window.Load(); window != nil && w.source.Left() == 0 {
+		w.sums.BeginS = (began - window.opens).Seconds()
+		for i := range w.rounds {
+			w.sums.EndS = max(w.sums.EndS, (w.rounds[i].came - window.opens).Seconds())
+		}
+	}
+}
+
+// leastPhase is longer than the shortest phase of which a node reports an interval.
+const leastPhase = 50 * time.Millisecond
+
+// settleEnds returns the length of the window of a run that ends with its operations: until the
+// last reply of any client, and at most -secs. It waits until this client's workers have ended,
+// and for leastPhase.
+func (g *Generator) settleEnds(ctx context.Context) (length time.Duration, err error) {
+	if !wait(ctx, time.Now().Add(leastPhase)) {
+		return 0, nil
+	}
+	select {
+	case <-g.ended:
+	case <-ctx.Done():
+		return 0, nil
+	}
+	last, due, most := moment(1), moment(0), cmp.Or(g.config.Window, never)
+	for _, w := range g.workers {
+		if last, due = max(last, moment(math.Ceil(1e9*w.sums.EndS))), max(due, w.lastDue); w.source.Left() > 0 {
+			last = most // -secs were over
+		}
+	}
+	length = min(last, most)
+	if g.Settle != nil {
+		if _, length, err = g.Settle(ctx, length); err != nil {
+			return 0, fmt.Errorf("end the window: %w", err)
+		}
+	}
+	if g.offered != nil {
+		if g.offered.ClosesNs = int64(length); length < most {
+			g.offered.DueNs = int64(due)
+		}
+	}
+	return length, nil
 }
 
 // announce decides when the window opens and closes, and calls enter at the beginning of
@@ -87,8 +150,10 @@ func (g *Generator) announce(ctx context.Context, begin time.Time, s schedule, e
 }
 
 // edgeSlot returns the slot of the window's boundaryCounts. It follows from -secs, however
-// long the window becomes.
-func (g *Generator) edgeSlot() time.Duration { return metrics.EdgeSlot(g.config.Window) }
+// long the window becomes. Without -secs nothing is in flight at the window's end.
+func (g *Generator) edgeSlot() time.Duration {
+	return metrics.EdgeSlot(cmp.Or(g.config.Window, g.length))
+}
 
 // at waits until when and calls enter for a phase. If the context ends first, it does
 // not call enter.
@@ -126,6 +191,10 @@ const decideLead = 20 * time.Millisecond
 // In a closed loop it asks when every worker has made WarmUpRounds, or when a round has become
 // too long for any window.
 func (g *Generator) settle(ctx context.Context, begin time.Time) (opens time.Time, length time.Duration, err error) {
+	if g.config.ends() {
+		length, err = g.settleEnds(ctx)
+		return begin, length, err
+	}
 	opens, length = begin.Add(g.config.WarmUp), g.config.Window
 	ask := opens.Add(-min(askLead, g.config.WarmUp/4))
 	if g.config.WarmUp == 0 {
@@ -193,7 +262,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 			size.learn(r.latency)
 		}
 		r.begin()
-		drawn := next < len(w.rounds) // by Draw
+		drawn := next < len(w.rounds) && !r.isEmpty() // by Draw
 		if !drawn && (s.over(r.begun) || w.source.Left() == 0) {
 			if !slices.ContainsFunc(w.rounds, func(r round) bool { return r.inFlight }) {
 				return w.spotRest(s)

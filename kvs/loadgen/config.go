@@ -48,7 +48,7 @@ type Config struct {
 	Rate          profile.Rate  // -rate: what an open loop offers; the zero Rate is a closed loop
 	Arrivals      string        // -arrivals: how the operations of an open loop follow each other
 	WarmUp        time.Duration // -warmup: the time before the window
-	Window        time.Duration // -secs: the measured window
+	Window        time.Duration // -secs: the measured window, or the longest one of a run that ends with its operations; 0: no limit of that
 }
 
 // VerifyNone in Config.Verify disables the checks of the workload's values, to measure
@@ -105,13 +105,17 @@ func (c Config) Validate() error {
 		c.KeySize.CheckKeys(),
 		cli.Want(len(c.KeyPrefix)+longestID <= kvs.MaxKeyLen, "-key-prefix", c.KeyPrefix, "at most %d bytes", kvs.MaxKeyLen-longestID),
 		cli.Want(!c.Repeat || !c.AutoBatch && !c.Rate.Open() && c.Cached == 0, "-repeat", c.Repeat, "neither -batch auto nor -rate nor -cache with it"),
+		cli.Want(!c.Repeat || !c.ends(), "-repeat", c.Repeat, "no -ops with it"),
 		cli.Want(c.Verify >= VerifyNone && c.Verify <= math.MaxInt32, "-verify", c.Verify, "full, N to compare one value in N, or none"),
 		cli.Want(c.Rate.Highest() <= profile.Most, "-rate", c.Rate, "at most %.0f operations per second", profile.Most),
+		cli.Want(c.Rate.Stages == nil || !c.ends(), "-rate", c.Rate, "one level, as a run that ends with its operations does not last for stages"),
+		cli.Want(c.Rate.Share == 0 || !c.ends(), "-rate", c.Rate, "operations per second, as a run that ends with its operations has no warm-up in which a peak is measured"),
 		cli.Want(c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"),
 		cli.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls in flight"),
 		cli.Want(c.TTL == 0 || !c.Linearizable, "-ttl", c.TTL, "it without -linearizable: what is recorded knows no end of a key"),
 		cli.Want(c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"),
-		cli.Want(c.Window > 0, "-secs", c.Window, "more than 0 seconds"),
+		cli.Want(c.WarmUp == 0 || !c.ends(), "-warmup", c.WarmUp, "0, as a run that ends with its operations (-ops, -replay) begins with its window"),
+		cli.Want(c.Window > 0 || c.Window == 0 && c.ends(), "-secs", c.Window, "more than 0 seconds"),
 	); err != nil {
 		return err
 	}
@@ -139,6 +143,9 @@ func (c Config) Validate() error {
 	}
 	return nil
 }
+
+// ends reports whether the run ends with its operations.
+func (c Config) ends() bool { return c.Workload.Ops > 0 }
 
 // place returns the place of one of the client's workers among those of all clients.
 func (c Config) place(worker int) workload.Place {

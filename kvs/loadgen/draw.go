@@ -28,15 +28,15 @@ type block struct {
 // variables in registers and does not read back a key that it has just written.
 func (w *worker) add(r *round, ops []workload.Op) {
 	switch {
-	case w.keyTable == nil || w.keyTable.lacks(ops):
+	case w.keyTable == nil || w.keyTable.Lacks(ops):
 		w.addAny(r, ops)
 	case len(r.exchanges) == 1:
 		x := &r.exchanges[0]
 		x.extend(len(ops))
-		w.keyTable.fill(ops, x.newSuffixes[:], x.newHashes, x.newKinds)
+		w.keyTable.Fill(ops, x.newSuffixes[:], x.newHashes, x.newKinds)
 		w.encode(x, len(ops))
 	default:
-		w.keyTable.fill(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
+		w.keyTable.Fill(ops, w.block.suffixes[:], w.block.hashes[:], w.block.kinds[:])
 		w.route(len(ops))
 		w.distribute(r, ops)
 	}
@@ -89,9 +89,9 @@ func (w *worker) distribute(r *round, ops []workload.Op) {
 func (w *worker) encode(x *exchange, n int) {
 	suffixes, hashes, kinds := x.newSuffixes[:n], x.newHashes[:n], x.newKinds[:n]
 	for i := 0; i < n; {
-		i += x.batch.AppendGets(w.keyTable.prefix, suffixes[i:], kinds[i:])
+		i += x.batch.AppendGets(w.keyTable.Prefix, suffixes[i:], kinds[i:])
 		for ; i < n && kinds[i].Writes(); i++ {
-			w.put(x, x.batch.ReserveSuffix(kinds[i], w.keyTable.prefix, suffixes[i], w.sizes.At(hashes[i])), hashes[i])
+			w.put(x, x.batch.ReserveSuffix(kinds[i], w.keyTable.Prefix, suffixes[i], w.sizes.At(hashes[i])), hashes[i])
 		}
 	}
 }

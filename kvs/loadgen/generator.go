@@ -52,6 +52,7 @@ type Generator struct {
 	drawn   bool             // the first rounds are drawn
 	opened  time.Time        // when the window opened
 	length  time.Duration    // of the window
+	ended   chan struct{}    // closed when all workers have ended; set by Measure
 	offered *metrics.Offered // of an open loop
 	phases  atomic.Pointer[schedule]
 	slices  *history.Slices // nil without -linearizable

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"kvlab/kvs"
+	"kvlab/kvs/loadgen/keytable"
 	"kvlab/kvs/route"
 	"kvlab/metrics"
 	"kvlab/workload"
@@ -24,8 +25,8 @@ func TestKeyTable(t *testing.T) {
 		prefix  string
 		digits  int
 		records uint64
-	}{{"", 0, 1}, {"", 0, 999}, {"", 0, 1000}, {"", 1, 1001}, {"", 0, 1_000_000}, {"user", 0, 1_000_000}, {strings.Repeat("p", kvs.MaxKeyLen-longestID), 0, 12_345}, {"u", 0, firstLongID},
-		{"", 13, 1}, {"user", 13, 1_000_000}, {"u", 8, firstLongID}, {"", 13, firstLongID}} {
+	}{{"", 0, 1}, {"", 0, 999}, {"", 0, 1000}, {"", 1, 1001}, {"", 0, 1_000_000}, {"user", 0, 1_000_000}, {strings.Repeat("p", kvs.MaxKeyLen-longestID), 0, 12_345}, {"u", 0, keytable.FirstLong},
+		{"", 13, 1}, {"user", 13, 1_000_000}, {"u", 8, keytable.FirstLong}, {"", 13, keytable.FirstLong}} {
 		of := route.Keys{Prefix: test.prefix, Digits: test.digits}
 		all := make([]uint64, min(test.records, 110_000))
 		for i := range all {
@@ -38,7 +39,7 @@ func TestKeyTable(t *testing.T) {
 			all = append(all, random.Uint64N(test.records))
 		}
 		all = append(all, test.records-1)
-		table := newKeyTable(of, test.records)
+		table := keytable.New(of, test.records, false)
 		for ids := range slices.Chunk(all, drawn) {
 			checkTable(t, table, of, ids)
 		}
@@ -52,7 +53,7 @@ func TestKeyTable(t *testing.T) {
 			checkKey(t, of, id, key, hash)
 		}
 	}
-	if newKeyTable(route.Keys{}, firstLongID+1) != nil {
+	if keytable.New(route.Keys{}, keytable.FirstLong+1, false) != nil {
 		t.Error("names for ids of nine digits")
 	}
 }
@@ -65,14 +66,14 @@ func checkKey(t *testing.T, of route.Keys, id uint64, key []byte, hash uint64) {
 	}
 }
 
-func checkTable(t *testing.T, n *keyTable, of route.Keys, ids []uint64) {
+func checkTable(t *testing.T, n *keytable.Table, of route.Keys, ids []uint64) {
 	t.Helper()
 	var b block
 	for i, id := range ids {
 		b.ops[i].Key = id
 	}
-	n.fill(b.ops[:len(ids)], b.suffixes[:], b.hashes[:], b.kinds[:])
-	key, prefix := slices.Clone(n.prefix), len(n.prefix)
+	n.Fill(b.ops[:len(ids)], b.suffixes[:], b.hashes[:], b.kinds[:])
+	key, prefix := slices.Clone(n.Prefix), len(n.Prefix)
 	for i, id := range ids {
 		key = binary.LittleEndian.AppendUint64(key[:prefix], b.suffixes[i].Text)[:prefix+int(b.suffixes[i].Len)]
 		checkKey(t, of, id, key, b.hashes[i])
@@ -113,15 +114,15 @@ func TestLongIDs(t *testing.T) {
 // Records whose ids are too long for the key table are inserted and read like others.
 func TestLongInserts(t *testing.T) {
 	c := brief()
-	c.Workload.Workload, c.Workload.Records = workload.YCSBD, firstLongID-1
+	c.Workload.Workload, c.Workload.Records = workload.YCSBD, keytable.FirstLong-1
 	w := benchWorker(t, c)
-	if w.keyTable == nil || w.keyTable.lacks([]workload.Op{{Key: firstLongID - 1}}) {
+	if w.keyTable == nil || w.keyTable.Lacks([]workload.Op{{Key: keytable.FirstLong - 1}}) {
 		t.Error("the table lacks a key of eight digits")
 	}
 	r := &w.rounds[0]
 	r.begin()
 	r.empty()
-	ops := []workload.Op{{Kind: workload.Insert, Key: firstLongID + 7}, {Kind: workload.Read, Key: 5}, {Kind: workload.Read, Key: firstLongID + 7}}
+	ops := []workload.Op{{Kind: workload.Insert, Key: keytable.FirstLong + 7}, {Kind: workload.Read, Key: 5}, {Kind: workload.Read, Key: keytable.FirstLong + 7}}
 	w.add(r, ops)
 	for i, op := range decoded(&r.exchanges[0].batch) {
 		key := fmt.Sprintf("%013d", ops[i].Key)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/kvs/loadgen/timer"
 	"kvlab/metrics"
 	"kvlab/workload"
 	"kvlab/workload/profile"
@@ -25,7 +26,10 @@ func (g *Generator) driveOpen(ctx context.Context, begin time.Time, s schedule) 
 		rate, begin = c.Rate.Share*peak*float64(c.Clients), begin.Add(c.WarmUp/2)
 	}
 	course := c.Rate.Course(rate)
-	err := g.each(ctx, func(ctx context.Context, w *worker) error { return w.runOpen(ctx, c, momentOf(begin), s, course) })
+	err := g.each(ctx, func(ctx context.Context, w *worker) error {
+		defer w.end(now(), s)
+		return w.runOpen(ctx, c, momentOf(begin), s, course)
+	})
 	g.offered = &metrics.Offered{Arrivals: c.Arrivals, OpsPerS: rate / float64(c.Clients), PeakOpsPerS: peak, RunOpsPerS: rate}
 	if window := s.window.Load(); window != nil {
 		g.offered.OpensNs, g.offered.ClosesNs = int64(window.opens-momentOf(begin)), int64(window.closes-momentOf(begin))
@@ -72,11 +76,11 @@ const pollInterval = 100 * time.Millisecond
 // take; what it has not sent then is offered and not achieved. The operations are due at the
 // course's first rate until the window opens.
 func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule, course *profile.Course) error {
-	timer, err := newPreciseTimer(ctx)
+	clock, err := timer.New(ctx)
 	if err != nil {
 		return err
 	}
-	defer timer.file.Close()
+	defer clock.Close()
 	arrivals := w.plan.Arrivals(c.Arrivals, course.First(), c.place(w.id))
 	defer func() { w.offer(arrivals, begin, s) }()
 	size := newBatchSize(c)
@@ -90,7 +94,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 			arrivals.Follow(course, window.opens-begin)
 		}
 		next := begin + arrivals.Next()
-		if s.over(next) || s.over(r.begun-c.CallTimeout) {
+		if s.over(next) || s.over(r.begun-c.CallTimeout) || w.source.Left() == 0 {
 			return w.spotRest(s)
 		}
 		if next > r.begun {
@@ -98,7 +102,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 			if !s.decided() {
 				pause = min(pause, pollInterval)
 			}
-			if err := timer.sleep(pause); err != nil {
+			if err := clock.Sleep(pause); err != nil {
 				return err
 			}
 			if r.begun = now(); r.begun < next {
@@ -165,6 +169,7 @@ func (w *worker) addDue(r *round, arrivals *workload.Arrivals, most int, s sched
 		if window != nil {
 			w.sums.Offered += w.tally.Due(due[:n], window.opens-r.from)
 		}
+		w.lastDue = due[n-1]
 		added += n
 	}
 	return added

@@ -103,7 +103,7 @@ func replayed(t *testing.T, path string, clients int, change func(*Config), faul
 	var generators []*Generator
 	for i := range clients {
 		c := small()
-		c.Hosts, c.Index, c.Clients, c.Workload.Replay = hosts, i, clients, path
+		c.Hosts, c.Index, c.Clients, c.Workload.Replay, c.WarmUp = hosts, i, clients, path, 0
 		if _, err := c.Workload.Resolve(); err != nil {
 			t.Fatal(err)
 		}

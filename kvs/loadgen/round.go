@@ -99,6 +99,11 @@ func (r *round) begin() {
 	r.latency, r.late = 0, 0
 }
 
+// isEmpty reports whether the round has no operations.
+func (r *round) isEmpty() bool {
+	return !slices.ContainsFunc(r.exchanges, func(x exchange) bool { return x.batch.Len() > 0 })
+}
+
 // empty empties the batches for new operations.
 func (r *round) empty() {
 	r.scans = r.scans[:0]

@@ -15,7 +15,8 @@ import (
 // In the window every client reads some audited keys among its operations: spots. They take
 // the place of operations in a worker's rounds, at most one in each, so that no server can
 // tell them apart. They count with the audit, and in no rate or latency. The secret decides
-// which keys, and when: from a moment in the middle half of the window. A worker keeps the
+// which keys, and when: from a moment in the middle half of the window, or of a worker's
+// operations where these end the run. A worker keeps the
 // last writes of these keys that it knew at that moment, and the verdict judges all clients'
 // spots by them.
 
@@ -30,7 +31,7 @@ func (w *worker) spotting(s schedule, at moment) bool {
 		return false
 	}
 	window := s.window.Load()
-	if window == nil || at < w.audited.spotsAt(window) {
+	if window == nil || at < w.audited.spotsAt(window) && !w.source.Passed(w.audited.spotShare) {
 		return false
 	}
 	if w.before == nil {
@@ -52,9 +53,13 @@ func (w *worker) addSpot(r *round) *exchange {
 	return x
 }
 
-// spotRest reads the spots that no round had room for, in rounds of their own.
+// spotRest reads the spots that no round had room for, in rounds of their own. It does nothing
+// before the window has closed.
 func (w *worker) spotRest(s schedule) error {
 	r := &w.rounds[0]
+	if !s.over(now()) {
+		return nil
+	}
 	for {
 		r.begin()
 		if !w.spotting(s, r.begun) {

@@ -2,9 +2,11 @@ package loadgen
 
 import (
 	"sync"
+	"time"
 
 	"kvlab/kvs/driver"
 	"kvlab/kvs/history"
+	"kvlab/kvs/loadgen/keytable"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
@@ -24,7 +26,7 @@ type worker struct {
 	router   route.Router
 	source   *workload.Source
 	keys     keys
-	keyTable *keyTable // nil if ids are too long for it
+	keyTable *keytable.Table // nil if ids are too long for it
 	writer   metrics.WriteID
 	sizes    *size.Sizes // of values
 	checker  value.Checker
@@ -50,12 +52,13 @@ type worker struct {
 	batchBytes int // 0: no limit
 	mostPerOp  int // bytes of an operation, in a request or a reply
 
-	sums   metrics.Rounds // since the warm-up began
-	calls  stamps         // of the window's calls
-	ops    stamps         // of the window's operations
-	dues   uint64         // digest of the window's due times, in an open loop
-	pace   pace
-	loaded []metrics.Counts // by server, at the end of the load; empty until then
+	sums    metrics.Rounds // since the warm-up began
+	calls   stamps         // of the window's calls
+	ops     stamps         // of the window's operations
+	dues    uint64         // digest of the window's due times, in an open loop
+	lastDue time.Duration  // in an open loop
+	pace    pace
+	loaded  []metrics.Counts // by server, at the end of the load; empty until then
 
 	parts  [][]uint64 // of a scan
 	merged []uint64   // what it found
@@ -82,7 +85,7 @@ type worker struct {
 	verify     metrics.Verification // guarded by mu
 }
 
-func newWorker(c Config, id int, plan *workload.Plan, table *keyTable, sizes *size.Sizes, router route.Router, recorder *latency.Recorder) *worker {
+func newWorker(c Config, id int, plan *workload.Plan, table *keytable.Table, sizes *size.Sizes, router route.Router, recorder *latency.Recorder) *worker {
 	w := &worker{
 		id:       id,
 		servers:  make([]driver.Server, c.Servers()),

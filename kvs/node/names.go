@@ -19,7 +19,7 @@ var Theirs = map[string]string{
 	"authenticate": "-target redis://USER:PASSWORD@HOST:PORT", "protocol": "-target memcached://HOST:PORT",
 	"cluster": "-target redis-cluster://HOST:PORT", "cluster-mode": "-target redis-cluster://HOST:PORT",
 	"c": "-workers, for all connections of all threads", "t": "-workers, for all connections of all threads",
-	"pipeline": "-batch", "multi-key-get": "-batch", "operationcount": "-secs, the length of the window", "n": "-secs, the length of the window", "requests": "-secs, the length of the window",
+	"pipeline": "-batch", "multi-key-get": "-batch", "operationcount": "-ops, of all clients together", "n": "-ops, of all clients together", "requests": "-ops, of all clients together",
 	"ratio": "-workload mix -reads SHARE", "key-pattern": "-distribution", "key-zipf-exp": "-theta",
 	"requestdistribution": "-distribution", "readproportion": "-reads, with -workload mix",
 	"key-minimum": "-records", "key-maximum": "-records", "r": "-records", "keyspacelen": "-records",

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"kvlab/kvs/verdict/ends"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -39,6 +40,9 @@ func checkWorkers(run *judged) finding {
 	}
 	return passed("%d operations were drawn, each done once", drawn)
 }
+
+// checkOps: a run that ends with its operations has exactly as many.
+func checkOps(run *judged) finding { return finding(ends.Judge(run.Run, run.expected.stream)) }
 
 // checkScans: every scan asked each server once.
 func checkScans(run *judged) finding {

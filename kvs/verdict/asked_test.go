@@ -99,3 +99,53 @@ func TestAsked(t *testing.T) {
 		}
 	}
 }
+
+// A run that ends with its operations has exactly as many, and each worker its share; one that
+// -secs end has a part.
+func TestOps(t *testing.T) {
+	config := workload.DefaultConfig()
+	config.Ops = 10
+	plan, err := workload.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name      string
+		secs      string
+		used      float64
+		first     uint64 // drawn by the first of four workers; the others draw 3, 2 and 2
+		ops       uint64 // counted
+		want      string // of a finding that failed
+		unlimited bool
+	}{
+		{name: "exact", secs: "0", used: 1, first: 3, ops: 10},
+		{name: "exact, before -secs", secs: "5", used: 1, first: 3, ops: 10},
+		{name: "cut by -secs", secs: "5", used: 5, first: 1, ops: 8},
+		{name: "one fewer", secs: "0", used: 1, first: 2, ops: 9, want: "worker 0 sent 2 operations, its share of -ops 10 is 3"},
+		{name: "one fewer, before -secs", secs: "5", used: 4.9, first: 2, ops: 9, want: "worker 0 sent 2 operations"},
+		{name: "one more", secs: "0", used: 1, first: 4, ops: 11, want: "worker 0 sent 4 operations"},
+		{name: "one more, cut by -secs", secs: "5", used: 5, first: 4, ops: 11, want: "worker 0 sent 4 operations"},
+		{name: "one counted twice", secs: "0", used: 1, first: 3, ops: 11, want: "11 operations are counted, -ops is 10"},
+		{name: "one not counted", secs: "0", used: 1, first: 3, ops: 9, want: "9 operations are counted, -ops is 10"},
+		{name: "no -ops", secs: "5", used: 5, first: 9, ops: 16, unlimited: true},
+	} {
+		run := &judged{expected: &expectation{stream: plan}}
+		run.Workload, run.Window, run.Ops = metrics.Settings{"ops": "10", "secs": test.secs}, &metrics.WindowLength{UsedS: test.used}, test.ops
+		if test.unlimited {
+			delete(run.Workload, "ops")
+		}
+		drawn := [][]uint64{{test.first, 2}, {3, 2}}
+		run.Nodes = []metrics.RunNode{{Name: "s0", Role: metrics.Server}}
+		for i := range drawn {
+			s := &metrics.Summary{}
+			for _, n := range drawn[i] {
+				s.Workers = append(s.Workers, metrics.WorkerAccount{Drawn: n})
+			}
+			run.Nodes = append(run.Nodes, metrics.RunNode{Name: fmt.Sprint("c", i), Role: metrics.Client, Summary: s})
+		}
+		f := checkOps(run)
+		if f.failed() != (test.want != "") || !strings.HasPrefix(f.Evidence, test.want) || test.unlimited != (f.Outcome == metrics.CheckInapplicable) {
+			t.Errorf("%s: %+v, want %q", test.name, f, test.want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"kvlab/kvs/verdict/ends"
 	"kvlab/metrics"
 	"kvlab/workload/profile"
 )
@@ -145,6 +146,8 @@ func checkDrift(run *judged) finding {
 		return inapplicable("--restart-at: a server was away in the window")
 	case profile.Parsed(run.Workload.Rate()).Stages != nil:
 		return inapplicable("-rate: its stages change the load")
+	case ends.Ended(run.Run):
+		return inapplicable("-ops: the rate falls when the first workers have ended")
 	case d == nil && run.WindowS >= 4*silenceS:
 		return failed("", "the clients tell of fewer than 4 of the seconds of a window of %.0f s", run.WindowS)
 	case d == nil && run.WindowS >= silenceS:

@@ -117,6 +117,11 @@ func totalWindow(run *metrics.Run) {
 			run.OpsPerS += c.Claim.OpsPerS
 			continue
 		}
+		for _, w := range c.Workers {
+			if w.Rounds != nil && w.Rounds.EndS > 0 {
+				run.WorkersOpsPerS += float64(w.Drawn) / w.Rounds.EndS
+			}
+		}
 		ops, seconds := c.Within(opens.Sub(c.WindowStart).Seconds(), c.WindowEnd().Sub(closes).Seconds())
 		run.Ops += ops
 		run.OpsPerS += metrics.PerSecond(float64(ops), seconds)

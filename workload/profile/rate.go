@@ -146,14 +146,10 @@ func (r Rate) String() string {
 		var stages []string
 		for _, s := range r.Stages {
 			stages = append(stages, s.text(func(level float64) string {
-				millions, thousands := level/1e6, level/1e3
-				switch {
-				case r.Share > 0 || level == 0 || thousands != math.Trunc(thousands):
-					return write(level)
-				case millions != math.Trunc(millions):
+				if thousands := level / 1000; r.Share == 0 && level >= 1000 && thousands == math.Trunc(thousands) {
 					return write(thousands) + "k"
 				}
-				return write(millions) + "M"
+				return write(level)
 			}))
 		}
 		return strings.Join(stages, ",")

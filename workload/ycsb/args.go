@@ -21,7 +21,7 @@ func (p *Properties) Args(typed func(flag string) bool) (args, notes []string, e
 	for _, part := range []struct {
 		flag string // replaces the part
 		args func() ([]string, error)
-	}{{"", p.limits}, {"", p.load}, {"workload", p.mix}, {"distribution", p.law}, {"value-size", p.record}, {"", p.scans}} {
+	}{{"", func() ([]string, error) { return p.limits(typed) }}, {"", p.load}, {"workload", p.mix}, {"distribution", p.law}, {"value-size", p.record}, {"", p.scans}} {
 		if part.flag == "" || !typed(part.flag) {
 			more, failed := part.args()
 			args, err = append(args, more...), cmp.Or(err, failed)
@@ -37,22 +37,28 @@ func (p *Properties) Args(typed func(flag string) bool) (args, notes []string, e
 	return args, append(p.notes, p.unread()...), err
 }
 
-// limits returns the arguments for the records and for what ends a run.
-func (p *Properties) limits() (args []string, err error) {
+// limits returns the arguments for the records and for what ends a run. The first of several
+// limits does, and a typed -secs takes the place of operationcount.
+func (p *Properties) limits(typed func(flag string) bool) (args []string, err error) {
 	records, err := p.number("recordcount")
 	if _, given := p.given["recordcount"]; given && err == nil && records == 0 {
 		err = p.wrong("recordcount", "want 1 or more")
 	}
 	secs, wrong := p.number("maxexecutiontime")
-	_, failed := p.number("operationcount")
+	ops, failed := p.number("operationcount")
 	if records > 0 {
 		args = append(args, "-records="+p.text("recordcount"))
 	}
 	if secs > 0 {
 		args = append(args, "-secs="+p.text("maxexecutiontime"))
 	}
-	if _, given := p.given["operationcount"]; given {
-		p.note("operationcount: a run's length is a time, -secs")
+	switch {
+	case ops == 0 || typed("ops"):
+	case typed("secs"):
+		p.note("operationcount: -secs takes its place")
+	default:
+		args = append(args, "-ops="+p.text("operationcount"))
+		p.note("operationcount=%d: the run ends with so many operations of all clients together; --secs 30 measures for a time", ops)
 	}
 	return args, cmp.Or(err, wrong, failed)
 }

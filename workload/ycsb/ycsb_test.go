@@ -74,11 +74,28 @@ func TestCore(t *testing.T) {
 		if letter == "d" {
 			law = workload.Latest
 		}
-		if c.Workload != "YCSB-"+strings.ToUpper(letter) || c.Distribution != law || c.Records != 1000 || c.value != "1000" || c.batch != "" {
+		if c.Workload != "YCSB-"+strings.ToUpper(letter) || c.Distribution != law || c.Records != 1000 || c.Ops != 1000 || c.value != "1000" || c.batch != "" {
 			t.Errorf("workload%s: %+v", letter, c)
 		}
 		if c.Workload == workload.YCSBE && c.ScanLength != 100 {
 			t.Errorf("workloade scans %d", c.ScanLength)
+		}
+	}
+}
+
+// operationcount ends the run, beside maxexecutiontime if that comes first; a typed -secs takes its
+// place.
+func TestLimits(t *testing.T) {
+	var p Properties
+	if err := p.ReadFile(write(t, "operationcount=5000", "maxexecutiontime=9")); err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[string]string{"": "-secs=9 -ops=5000", "secs": "", "ops": "-secs=9"} {
+		args, notes, err := p.Args(func(name string) bool {
+			return name == flag || name == "workload" || name == "distribution" || name == "value-size"
+		})
+		if got := strings.Join(args, " "); err != nil || got != want || strings.Contains(fmt.Sprint(notes), "operationcount") != (flag != "ops") {
+			t.Errorf("-%s: %q, notes %q, %v; want %q", flag, got, notes, err, want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (c *Controller) slicePlan() metrics.SlicePlan {
 	}
 	work := c.typedLength()
 	return metrics.SlicePlan{
-		Every: max(sliceEvery, work/mostSlices),
+		Every: max(sliceEvery, work%unlimited/mostSlices),
 		Count: mostSlices,
 		Ops:   max(leastOps, min(mostOps, mostOpsOfAll/len(clients))),
 	}

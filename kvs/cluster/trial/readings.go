@@ -34,7 +34,7 @@ func (c *Controller) readAround(edges ...time.Time) {
 
 // readEvery returns the time between two readings: 32 cover the work, at most a minute apart.
 func (c *Controller) readEvery() time.Duration {
-	return min(max(tickEvery, c.typedLength()/32, c.opening.length/32), time.Minute)
+	return min(max(tickEvery, c.typedLength()%unlimited/32, c.opening.length/32), time.Minute)
 }
 
 // ask asks every running node for a reading.

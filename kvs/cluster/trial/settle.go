@@ -12,7 +12,8 @@ import (
 
 // settle records that a client's warm-up is about to end, or, without a warm-up, that half of
 // its window is over. When all clients have said so, settle decides whether the warm-up is
-// extended, and how long the window is.
+// extended, and how long the window is. A client whose operations end the run says so when it
+// has its last reply: round is then the time until this, and the longest one is the window.
 func (c *Controller) settle(m *process, round time.Duration) *plan.Fault {
 	if m.Role != metrics.Client || m.phase != metrics.WarmUp && m.phase != metrics.Window || m.warm {
 		return m.fault(plan.Complaint, "sent %q out of turn", node.Warm)
@@ -22,6 +23,12 @@ func (c *Controller) settle(m *process, round time.Duration) *plan.Fault {
 		if !m.warm {
 			return nil
 		}
+	}
+	if c.counted() {
+		c.opening = opening{c.begin, c.slowest().round}
+		c.window = &metrics.WindowLength{AskedS: max(m.settings().Secs(), 0).Seconds(), Batch: c.batchNow()}
+		c.tell()
+		return nil
 	}
 	test, ok := c.test(m.unsettled())
 	c.extended = ok && !test.Stationary && c.Barrier == nil // the windows of a pair must coincide

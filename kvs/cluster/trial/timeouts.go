@@ -58,7 +58,7 @@ func (c *Controller) typedLength() time.Duration {
 	for _, m := range c.of(metrics.Client) {
 		s := m.settings()
 		warmUp, window := s.WarmUp(), s.Secs()
-		if warmUp < 0 || window < 0 {
+		if warmUp < 0 || window < 0 || window == 0 && c.counted() {
 			return unlimited
 		}
 		longest = max(longest, 2*warmUp+window, 2*warmUp+c.Window)

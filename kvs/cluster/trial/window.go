@@ -11,10 +11,13 @@ import (
 	"kvlab/metrics"
 )
 
+// counted reports whether the run ends with its operations.
+func (c *Controller) counted() bool { return c.of(metrics.Client)[0].settings().Ops() > 0 }
+
 // fits reports whether the rounds decide the least length of the window. They do in a closed
-// loop that is no ceiling and no soak, and has no restart.
+// loop that is no ceiling and no soak, and has no restart, unless its operations end it.
 func (c *Controller) fits() bool {
-	return !c.Typed && c.Soak == 0 && c.Plan.RestartAt == 0 && c.of(metrics.Client)[0].settings()["rate"] == ""
+	return !c.Typed && !c.counted() && c.Soak == 0 && c.Plan.RestartAt == 0 && c.of(metrics.Client)[0].settings()["rate"] == ""
 }
 
 // leastWindow returns the length of the window by the flags. If the rounds decide its length,
@@ -121,7 +124,7 @@ func (c *Controller) tell() {
 	if late := o.at.Sub(c.begin) - c.warmUpLength(); late > lead {
 		longer = append(longer, fmt.Sprintf("warm-up lengthened by %.1f s: %d rounds", late.Seconds(), metrics.WarmUpRounds))
 	}
-	if room := ""; c.window.UsedS > before {
+	if room := ""; c.window.UsedS > before && !c.counted() {
 		if c.Window > 0 {
 			room = ", and half as many more for the other trials"
 		}

@@ -116,8 +116,12 @@ func inspect(run metrics.Run) string {
 }
 
 // Rate compares the window's mean, which is total, with the sum of the servers' medians,
-// which the labs' report-tput.py prints; "" without medians, and of a load in stages.
+// which the labs' report-tput.py prints; "" without medians, and of a load in stages. The mean of a run that
+// ends with its operations it compares with the rate of the time when no worker had ended.
 func Rate(run metrics.Run) string {
+	if all := run.WorkersOpsPerS; all > 0 {
+		return fmt.Sprintf("from the common start to the last reply; while no worker had ended: %s (%+.1f %%)", format.Count(all), 100*(all/run.OpsPerS-1))
+	}
 	sum := 0.0
 	for _, server := range run.Servers() {
 		if server.MedianOpsPerS == nil {
@@ -248,7 +252,8 @@ func caveatsOf(run metrics.Run) (all []Caveat) {
 	add(run.Offered.Saturated(run.Ops) != "", saturated, "offer a lower -rate", "the store did not keep up: %.1f %% of the offered rate", 100*run.Offered.Achieved(run.Ops))
 	// So many operations have fewer keys: by the pigeonhole principle some repeat one.
 	records, round := run.Workload.Records(), run.Workload.Batch()*uint64(len(run.Servers()))
-	add(records > 0 && round > records, FewRecords, "use more -records, or a smaller -batch", "a round has %d operations on %d records: its calls repeat keys", round, records)
+	repeats := records > 0 && round > records && run.Workload["replay"] == "" && !run.Workload.Open() // a trace has its own keys; an open loop sends what is due
+	add(repeats, FewRecords, "use more -records, or a smaller -batch", "a round has %d operations on %d records: its calls repeat keys", round, records)
 	if c := run.Ceiling; c != nil {
 		add(c.ClientBound, "CLIENT-BOUND", "use more client nodes, or larger batches", "the same clients reach only %.2fx this rate without a store", c.Headroom)
 		add(c.NotUsable, "NO CEILING", "measure longer, with --secs 30", "the ceiling is too noisy: it is below the result, measured twice")

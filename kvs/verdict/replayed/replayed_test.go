@@ -59,8 +59,7 @@ func runOf(plan *workload.Plan, drawn uint64, rate float64, closesS int64) metri
 	return run
 }
 
-// An honest replay passes; one that sends an operation as another kind, or drops one, or goes
-// beyond the trace's end does not.
+// An honest replay passes; one that sends an operation as another kind, or drops one, does not.
 func TestJudge(t *testing.T) {
 	once, loop := planOf(t, false), planOf(t, true)
 	unequal := runOf(loop, 5000, 0, 0)
@@ -80,13 +79,12 @@ func TestJudge(t *testing.T) {
 		{"a closed loop", once, runOf(once, 100, 0, 0), nil, ""},
 		{"a trace that begins again", loop, runOf(loop, 5000, 0, 0), nil, ""},
 		{"workers that keep no step", loop, unequal, nil, "caveat"},
-		{"an open loop that lasts", once, runOf(once, 100, 100, 9), nil, ""},
+		{"an open loop", once, runOf(once, 100, 100, 9), nil, ""},
 		{"an open loop of a trace that begins again", loop, runOf(loop, 5000, 100, 90), nil, ""},
 		{"a read as a write", once, runOf(once, 100, 0, 0), func(c *metrics.Counts) { c.Gets--; c.Puts++ }, "s were verified, the trace has "},
 		{"a dropped write", once, runOf(once, 100, 0, 0), func(c *metrics.Counts) { c.Puts-- }, "updates were verified, the trace has "},
 		{"a read too many", loop, runOf(loop, 5000, 0, 0), func(c *metrics.Counts) { c.Gets++ }, "reads were verified, the trace has "},
-		{"a trace that ended", once, runOf(once, 400, 0, 0), nil, "the trace ended before the window did, for worker 0 after 400 operations"},
-		{"an open loop beyond the end", once, runOf(once, 100, 100, 11), nil, "the trace ended before the window did"},
+		{"a trace that ended", once, runOf(once, 400, 0, 0), nil, ""},
 	} {
 		if test.lie != nil {
 			test.lie(&test.run.Nodes[2].Summary.Peers[0].Counts)

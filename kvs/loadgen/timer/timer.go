@@ -1,4 +1,5 @@
-package loadgen
+// Package timer has a timer of microsecond precision.
+package timer
 
 import (
 	"context"
@@ -9,28 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preciseTimer sleeps with microsecond precision. In an idle process Go's timers do
+// Timer sleeps with microsecond precision. In an idle process Go's timers do
 // not: the runtime's poller waits in whole milliseconds (runtime/netpoll_epoll.go).
-// preciseTimer is a file descriptor to that poller and a high-resolution timer to the
+// Timer is a file descriptor to that poller and a high-resolution timer to the
 // kernel (timerfd_create(2)). One goroutine uses it.
-type preciseTimer struct {
+type Timer struct {
 	fd   int // of file
 	file *os.File
 }
 
-// newPreciseTimer returns a timer whose sleep returns at once when ctx ends.
-func newPreciseTimer(ctx context.Context) (*preciseTimer, error) {
+// New returns a timer whose Sleep returns at once when ctx ends.
+func New(ctx context.Context) (*Timer, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("make a timer (timerfd_create): %w", err)
 	}
-	t := &preciseTimer{fd: fd, file: os.NewFile(uintptr(fd), "timer")}
+	t := &Timer{fd: fd, file: os.NewFile(uintptr(fd), "timer")}
 	context.AfterFunc(ctx, func() { _ = t.file.SetReadDeadline(time.Unix(1, 0)) })
 	return t, nil
 }
 
-// sleep waits for d > 0, or until the context ends, which is not an error.
-func (t *preciseTimer) sleep(d time.Duration) error {
+// Sleep waits for d > 0, or until the context ends, which is not an error.
+func (t *Timer) Sleep(d time.Duration) error {
 	when := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
 	if err := unix.TimerfdSettime(t.fd, 0, &when, nil); err != nil {
 		return fmt.Errorf("set a timer of %v (timerfd_settime): %w", d, err)
@@ -41,3 +42,6 @@ func (t *preciseTimer) sleep(d time.Duration) error {
 	}
 	return nil
 }
+
+// Close frees the timer.
+func (t *Timer) Close() error { return t.file.Close() }

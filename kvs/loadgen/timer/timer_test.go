@@ -1,4 +1,4 @@
-package loadgen
+package timer
 
 import (
 	"context"
@@ -12,15 +12,15 @@ func TestAlarmRings(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	a, err := newPreciseTimer(context.Background())
+	a, err := New(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.file.Close()
+	defer a.Close()
 	for range 200 {
 		d := time.Duration(1 + random.IntN(500_000))
 		begun := time.Now()
-		if err := a.sleep(d); err != nil {
+		if err := a.Sleep(d); err != nil {
 			t.Fatal(err)
 		}
 		if slept := time.Since(begun); slept < d {
@@ -32,14 +32,14 @@ func TestAlarmRings(t *testing.T) {
 // The end of its context ends a sleep, and every later one at once.
 func TestAlarmEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	a, err := newPreciseTimer(ctx)
+	a, err := New(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.file.Close()
+	defer a.Close()
 	time.AfterFunc(time.Millisecond, cancel)
 	for range 3 {
-		if err := within(t, "sleep", func() error { return a.sleep(time.Hour) }); err != nil {
+		if err := a.Sleep(time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
