@@ -32,6 +32,7 @@ type Config struct {
 	Scramble     bool    // -scramble: spreads the popular records over all ids; not with Sequential and Scrambled
 	Seed         uint64  // -seed: the root of all random choices
 	Replay       string  // -replay: a compiled trace (workload/trace), in place of Workload; "" for none
+	TraceKeys    string  // -trace-keys: whose keys a replay has, OwnKeys or OriginalKeys
 	ReplayLoop   bool    // -replay-loop: begins the trace again at its end, with new keys for those that are not loaded
 	Ops          uint64  // -ops: how many operations all workers of all clients have together; 0 is no limit, and of a trace all of it
 
@@ -51,6 +52,7 @@ func DefaultConfig() Config {
 		HotOps:     0.8,
 		HotKeys:    0.2,
 		Seed:       1,
+		TraceKeys:  OwnKeys,
 	}
 	for _, p := range c.portions() {
 		*p.share = StandardMix

@@ -25,6 +25,7 @@ func (c *Config) Define(fs *flag.FlagSet) {
 	fs.BoolVar(&c.Scramble, "scramble", c.Scramble, "spread the popular records over all ids")
 	fs.Var(cli.Count(&c.Records), "records", "`number` of records, loaded before the run; with -replay those that the trace loads")
 	fs.StringVar(&c.Replay, "replay", c.Replay, "a compiled trace, such as t.kvt of kvsplot trace import: its operations take the place of -workload's, and each read is checked exactly")
+	fs.StringVar(&c.TraceKeys, "trace-keys", c.TraceKeys, "the `keys` of a replay: "+OwnKeys+", of the trace's lengths, or "+OriginalKeys+", as for the slots of Redis Cluster: the trace was imported with -keys; -key-prefix precedes them")
 	fs.BoolVar(&c.ReplayLoop, "replay-loop", c.ReplayLoop, "begin the trace again at its end, with new keys for those that are not loaded, and measure for -secs; without it the run ends with the trace")
 	fs.Var(cli.Count(&c.Ops), "ops", "end the run with its operations, this `number` of all clients together, or with -secs if that is given too and comes first; it begins with the window; with -replay the first of the trace; 0 is no limit")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "root of all random choices: the same seed gives the same operations")

@@ -57,6 +57,14 @@ func newReplay(c Config) (*replay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-replay: %w", err)
 	}
+	switch {
+	case c.TraceKeys != "" && c.TraceKeys != OwnKeys && c.TraceKeys != OriginalKeys:
+		return nil, fmt.Errorf("-trace-keys %q: want %s or %s", c.TraceKeys, OwnKeys, OriginalKeys)
+	case c.TraceKeys == OriginalKeys && t.Texts == 0:
+		return nil, fmt.Errorf("-trace-keys %s: %s does not have its keys: import it again, with -keys", OriginalKeys, t.Path)
+	case c.TraceKeys == OriginalKeys && c.ReplayLoop:
+		return nil, fmt.Errorf("-trace-keys %s does not go with -replay-loop, which makes new keys", OriginalKeys)
+	}
 	r := &replay{Trace: t, ops: t.Ops, loop: c.ReplayLoop, parts: make(map[[3]int][]score)}
 	switch {
 	case c.Ops > 0 && c.ReplayLoop:
@@ -92,6 +100,28 @@ func (c *Config) Resolve() (size int, err error) {
 func (c Config) RateOf(speed float64) float64 {
 	if r, err := newReplay(c); err == nil && r != nil && r.SpanNs() > 0 {
 		return speed * float64(r.Ops) / float64(r.SpanNs()) * 1e9
+	}
+	return 0
+}
+
+// The keys of a replay.
+const (
+	OwnKeys      = "kvlab"
+	OriginalKeys = "original"
+)
+
+// KeyTexts returns a function that gives a trace's own keys by their ids; nil without them.
+func (c Config) KeyTexts() func(id uint64) []byte {
+	if r, err := newReplay(c); c.TraceKeys == OriginalKeys && r != nil && err == nil {
+		return r.Text
+	}
+	return nil
+}
+
+// LongestKey returns the bytes of the longest of a trace's own keys; 0 without them.
+func (c Config) LongestKey() int {
+	if r, err := newReplay(c); c.TraceKeys == OriginalKeys && r != nil && err == nil {
+		return r.Longest
 	}
 	return 0
 }

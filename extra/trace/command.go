@@ -29,6 +29,7 @@ func run(c *command.Call) error {
 	out := c.Flags.String("o", "", "import: the compiled `file`, such as t.kvt")
 	size := c.Flags.Int("value-size", 128, "import: `bytes` of a value whose size the input does not tell (monitor's reads, txt)")
 	putOnly := c.Flags.Bool("put-only", false, "import: compile cas, incr and decr as writes, for a store without read-modify-writes, such as memcached")
+	texts := c.Flags.Bool("keys", false, "import: keep the keys themselves, for -trace-keys original; the file then has 8 bytes and the key more for each")
 	words, err := c.Words()
 	if err != nil {
 		return err
@@ -50,6 +51,9 @@ func run(c *command.Call) error {
 	if _, ok := formats[*name]; !ok {
 		return command.Wrong("-format %q: want %s", *name, strings.Join(formatNames(), ", "))
 	}
+	if *texts && *name == "oracle" {
+		return command.Wrong("-keys: the format oracle has numbers in place of keys: want another format, or no -keys")
+	}
 	if err := trace.CheckReplaceable(*out); err != nil {
 		return command.Wrong("-o %w", err)
 	}
@@ -60,7 +64,7 @@ func run(c *command.Call) error {
 		return command.Wrong("%w", err)
 	}
 	defer input.Close()
-	head, cut, err := compile(input, words[0], *name, *out, reader{size: *size, putOnly: *putOnly})
+	head, cut, err := compile(input, words[0], *name, *out, reader{size: *size, putOnly: *putOnly, texts: *texts})
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@ func describe(t *trace.Trace) string {
 		line("reads", "%d found a value there, and %d none", t.Hits, t.Misses)
 	}
 	line("keys", "%d, %d of them are loaded; mean %.1f bytes", t.Keys, t.Loaded, float64(t.KeyBytes)/float64(t.Keys))
+	if t.Texts > 0 {
+		line("original", "the keys themselves are here, for -trace-keys original")
+	}
 	line("values", "%d bytes loaded, %d written, %d there at the end", t.LoadedBytes, t.ValueBytes, t.LiveBytes)
 	for _, odd := range []struct {
 		n    uint64

@@ -230,8 +230,13 @@ func rows(ops []made, end string, row func(made) string) string {
 
 // imported compiles an input.
 func imported(t testing.TB, text, format string) (*trace.Trace, string, error) {
+	return importedWith(t, text, format, reader{size: 77})
+}
+
+// importedWith compiles an input in a way.
+func importedWith(t testing.TB, text, format string, r reader) (*trace.Trace, string, error) {
 	out := filepath.Join(t.TempDir(), "t.kvt")
-	_, cut, err := compile(strings.NewReader(text), "input", format, out, reader{size: 77})
+	_, cut, err := compile(strings.NewReader(text), "input", format, out, r)
 	if err != nil {
 		if _, missing := os.Stat(out); missing == nil {
 			t.Errorf("%v, and %s is written", err, out)
@@ -376,6 +381,49 @@ func TestImport(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// With -keys a trace has its own keys, and what a store of text does not take is named. A file
+// whose keys are damaged is refused.
+func TestImportKeys(t *testing.T) {
+	for _, f := range forms {
+		if f.format == "oracle" {
+			continue
+		}
+		ops := f.ops(rand.New(rand.NewPCG(1, 1)), 3000)
+		_, _, err := importedWith(t, f.write(ops), f.format, reader{size: 77, texts: true})
+		if err == nil || !strings.Contains(err.Error(), "input: line ") || !strings.Contains(err.Error(), " s\": a store of text takes no spaces") {
+			t.Errorf("%s: a key with a space: %v", f.name, err)
+		}
+		for i := range ops {
+			ops[i].key = strings.ReplaceAll(ops[i].key, " ", "_")
+		}
+		got, _, err := importedWith(t, f.write(ops), f.format, reader{size: 77, texts: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.compare(t, got, ops)
+		for i, w := range replayed(ops, f.fills, f.redis) {
+			if key := got.Text(uint64(got.Op(uint64(i)).ID)); string(key) != w.key || len(key) > got.Longest {
+				t.Fatalf("%s: operation %d is of key %q, want %q", f.name, i, key, w.key)
+			}
+		}
+		file, err := os.ReadFile(got.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := filepath.Join(t.TempDir(), "t.kvt")
+		for _, at := range []int{len(file) - 1, len(file) - int(got.Texts) - 1} {
+			bad := bytes.Clone(file)
+			bad[at] ^= 1
+			if err := os.WriteFile(damaged, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := trace.Open(damaged); err == nil {
+				t.Errorf("%s: a file with another byte %d is opened", f.name, at)
+			}
+		}
 	}
 }
 

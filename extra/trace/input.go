@@ -22,6 +22,7 @@ type reader struct {
 	b        *trace.Builder
 	size     int // bytes of a value whose size the input does not tell
 	putOnly  bool
+	texts    bool
 	columns  []string
 	first    uint64 // the time of the first record, in ticks
 	firstSet bool
@@ -63,7 +64,7 @@ func compile(input io.Reader, name, format, out string, r reader) (head trace.He
 		return head, "", fmt.Errorf("-o %w", err)
 	}
 	defer b.Abort()
-	r.b, b.PutOnly = b, r.putOnly
+	r.b, b.PutOnly, b.Texts = b, r.putOnly, r.texts
 	unit := "line"
 	if f.record > 0 {
 		unit = "record"

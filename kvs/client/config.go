@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"kvlab/internal/cli"
+	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/engine"
 	"kvlab/kvs/loadgen"
@@ -18,6 +19,7 @@ import (
 	"kvlab/kvs/value"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
+	"kvlab/workload"
 	"kvlab/workload/size"
 	"kvlab/workload/trace"
 )
@@ -126,6 +128,9 @@ func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 		if c.Workload.ReplayLoop {
 			return errors.New("-replay-loop: want -replay and a trace with it")
 		}
+		if c.Workload.TraceKeys != workload.OwnKeys {
+			return fmt.Errorf("-trace-keys %s: want -replay and a trace with it", c.Workload.TraceKeys)
+		}
 		if c.Rate.Speed > 0 {
 			return fmt.Errorf("-rate %s: want -replay and a trace with it, or operations per second", c.Rate)
 		}
@@ -145,6 +150,9 @@ func (c *config) replay(flags *node.Flags, given map[string]bool) error {
 	}
 	if c.Rate.Stages != nil {
 		return fmt.Errorf("-rate %s does not go with -replay %s: operations are due at the trace's times", c.Rate, c.Workload.Replay)
+	}
+	if longest := c.Workload.LongestKey(); longest > 0 && (given["key-size"] || len(c.KeyPrefix)+longest > kvs.MaxKeyLen) {
+		return fmt.Errorf("-trace-keys %s: the longest key has %d bytes: want no -key-size, and a -key-prefix of at most %d", c.Workload.TraceKeys, longest, kvs.MaxKeyLen-longest)
 	}
 	c.ValueSize = size.Constant(max(mean, value.HeaderLen))
 	if c.Rate.Speed > 0 {

@@ -125,6 +125,7 @@ func TestParseErrors(t *testing.T) {
 		{"-workers 0", "-workers 0: want 1 to 65536"},
 		{"-workers 65537", "-workers 65537: want 1 to 65536"},
 		{"-batch 0", "-batch 0: want at least 1 operation"},
+		{"-trace-keys original", "-trace-keys original: want -replay and a trace with it"},
 		{"-batch -5", "-batch -5: want at least 1 operation"},
 		{"-inflight 0", "-inflight 0: want 1 to 64"},
 		{"-inflight 65", "-inflight 65: want 1 to 64"},

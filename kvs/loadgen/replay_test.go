@@ -52,10 +52,16 @@ func tracedInputs(seed uint64, n int) (all []trace.Input) {
 }
 
 // traced compiles operations.
-func traced(t testing.TB, inputs []trace.Input) string {
+func traced(t testing.TB, inputs []trace.Input) string { return tracedWith(t, inputs, false) }
+
+// tracedWith compiles operations, with the keys themselves or without.
+func tracedWith(t testing.TB, inputs []trace.Input, texts bool) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "t.kvt")
 	b, err := trace.Create(path, "test", 1e6)
+	if err == nil {
+		b.Texts = texts
+	}
 	for _, in := range inputs {
 		if err == nil {
 			err = b.Add(in)
@@ -148,22 +154,26 @@ func replayed(t *testing.T, path string, clients int, change func(*Config), faul
 }
 
 // Four clients replay a trace as a whole: each key's operations in the trace's order, of the
-// trace's sizes, and every read finds what it must.
+// trace's sizes, and every read finds what it must; with the trace's own keys, too.
 func TestReplay(t *testing.T) {
 	n := 20_000
 	if os.Getenv("KVLAB_LONG") == "1" {
 		n = 10_000_000
 	}
-	path := traced(t, tracedInputs(1, n))
+	path, withKeys := traced(t, tracedInputs(1, n)), tracedWith(t, tracedInputs(1, n), true)
 	compiled, err := trace.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	original, wrong := trace.Open(withKeys)
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
 	}
 	for name, change := range map[string]func(*Config){
 		"closed":    nil,
 		"in flight": func(c *Config) { c.InFlight = 3 },
 		"open":      func(c *Config) { c.Rate = profile.Rate{OpsPerS: float64(compiled.Ops) * 4} }, // a quarter of a second
 		"prefix":    func(c *Config) { c.Workload.Ops = compiled.Ops / 3 },
+		"original": func(c *Config) {
+			c.Workload.Replay, c.Workload.TraceKeys, c.KeyPrefix = withKeys, workload.OriginalKeys, "word-"
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engines, all := replayed(t, path, 4, change, nil)
@@ -177,7 +187,9 @@ func TestReplay(t *testing.T) {
 			for i := range ops {
 				op := compiled.Op(i)
 				key, _ := keys.key(uint64(op.ID))
-				if _, length, _ := compiled.Key(uint64(op.ID)); len(key) != max(length, len(fmt.Sprint(op.ID))) {
+				if name == "original" { // the ids are the same
+					key = slices.Concat([]byte("word-"), original.Text(uint64(op.ID)))
+				} else if _, length, _ := compiled.Key(uint64(op.ID)); len(key) != max(length, len(fmt.Sprint(op.ID))) {
 					t.Fatalf("key %s has %d bytes, want %d", key, len(key), length)
 				}
 				want[string(key)] = append(want[string(key)], fmt.Sprintf("%s %d", kvs.Kind(op.Kind), op.Size))

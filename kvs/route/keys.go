@@ -12,9 +12,10 @@ import (
 // hyphens up to the size that the hash of these two draws, or a trace has, if they are not longer.
 type Keys struct {
 	Prefix string
-	Digits int                 // the least number of digits of an id, filled up with leading zeros
-	Sizes  *size.Sizes         // nil for keys without hyphens, and for those of a trace
-	length func(id uint64) int // of a trace's keys; nil without one
+	Digits int                    // the least number of digits of an id, filled up with leading zeros
+	Sizes  *size.Sizes            // nil for keys without hyphens, and for those of a trace
+	length func(id uint64) int    // of a trace's keys; nil without one
+	text   func(id uint64) []byte // the keys of a trace that take the ids' place; nil without
 }
 
 // NewKeys returns the keys of a workload's records.
@@ -23,13 +24,17 @@ func NewKeys(c workload.Config, prefix string, sizes size.Law) Keys {
 	if sizes != (size.Law{}) {
 		k.Sizes = sizes.Keys(c.Seed)
 	} else {
-		k.length = c.KeyLengths()
+		k.length, k.text = c.KeyLengths(), c.KeyTexts()
 	}
 	return k
 }
 
 // Append appends the key of a record to dst, and returns it with its Hash.
 func (k *Keys) Append(dst []byte, id uint64) (key []byte, hash uint64) {
+	if k.text != nil {
+		key = append(append(dst, k.Prefix...), k.text(id)...)
+		return key, Hash(key[len(dst):])
+	}
 	var digits [20]byte
 	text := strconv.AppendUint(digits[:0], id, 10)
 	key = append(dst, k.Prefix...)

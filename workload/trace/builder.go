@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
@@ -14,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Command is what an operation of an input does.
@@ -52,6 +55,7 @@ type entry struct {
 	loaded int32 // the size that it is loaded with; 0 for none
 	size   int32 // of its value now; absent without one
 	wrote  bool
+	text   string // with Builder.Texts
 }
 
 const absent = -1
@@ -60,6 +64,7 @@ const absent = -1
 // file beside the result.
 type Builder struct {
 	PutOnly bool // compiles read-modify-writes as writes
+	Texts   bool // keeps the keys themselves, which then take memory, too
 
 	head  Header
 	path  string
@@ -107,6 +112,11 @@ func CheckReplaceable(path string) error {
 
 // Add adds an operation, as often as it was done. An error says what is wrong with it.
 func (b *Builder) Add(in Input) error {
+	if b.Texts {
+		if in.Length = len(in.Key); !isText(in.Key) {
+			return fmt.Errorf("key %.40q: a store of text takes no spaces, control characters and broken UTF-8: leave -keys out", in.Key)
+		}
+	}
 	if in.Length > MostKey {
 		return fmt.Errorf("a key of %d bytes: want at most %d", in.Length, MostKey)
 	}
@@ -128,6 +138,11 @@ func (b *Builder) Add(in Input) error {
 	return nil
 }
 
+// isText reports whether every store takes a key, those with a protocol of text too.
+func isText(key []byte) bool {
+	return utf8.Valid(key) && !bytes.ContainsFunc(key, func(c rune) bool { return c <= ' ' || unicode.IsControl(c) })
+}
+
 // Skip counts an operation that a replay leaves out.
 func (b *Builder) Skip(name string) { b.head.Skipped[name]++ }
 
@@ -144,6 +159,9 @@ func (b *Builder) id(in Input) (uint32, error) {
 	id = uint32(len(b.keys))
 	b.ids[name] = id
 	e := entry{length: uint8(in.Length), size: absent}
+	if b.Texts {
+		e.text = string(in.Key)
+	}
 	if in.Command == Get && in.Size > 0 {
 		e.loaded = b.sized(in.Size)
 		e.size = e.loaded
@@ -268,11 +286,27 @@ func (b *Builder) Close(sha256 string) (Header, error) {
 		keys = binary.LittleEndian.AppendUint32(keys, k.ops)
 		keys = binary.LittleEndian.AppendUint32(keys, uint32(k.loaded)<<8|uint32(k.length))
 	}
+	if b.Texts {
+		keys = b.appendTexts(keys, order)
+	}
 	b.head.Sum = crc32.Update(sum, castagnoli, keys)
 	if _, err := b.file.WriteAt(keys, headerLen+int64(b.head.Ops)*opLen); err != nil {
 		return b.head, err
 	}
 	return b.head, b.publish()
+}
+
+// appendTexts appends where each key ends, and the keys, in an order.
+func (b *Builder) appendTexts(keys []byte, order []uint32) []byte {
+	for _, was := range order {
+		text := b.keys[was].text
+		b.head.Texts, b.head.Longest = b.head.Texts+uint64(len(text)), max(b.head.Longest, len(text))
+		keys = binary.LittleEndian.AppendUint64(keys, b.head.Texts)
+	}
+	for _, was := range order {
+		keys = append(keys, b.keys[was].text...)
+	}
+	return keys
 }
 
 // renumber gives the operations in the file the ids of an order, and returns their checksum.

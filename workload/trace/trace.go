@@ -6,6 +6,7 @@
 //	0      the line "kvlab trace 2", the Header as JSON, and spaces up to headerLen bytes
 //	4096   the operations, 12 bytes each: id uint32, kind uint8, size uint24, tick uint32
 //	then   the keys by id, 8 bytes each: operations uint32, length uint8, loaded size uint24
+//	then   if the file has the keys themselves, where each ends in what follows, 8 bytes each: uint64
 //
 // Ids number the keys. Keys that a replay loads come first, and in both groups the keys with the
 // most operations.
@@ -31,6 +32,7 @@ const (
 	headerLen = 4096
 	opLen     = 12
 	keyLen    = 8
+	endLen    = 8
 )
 
 // magic begins each file.
@@ -60,6 +62,8 @@ type Header struct {
 	Hits   uint64 `json:"hits"`             // reads that found a value in the input
 	Misses uint64 `json:"misses"`           // reads that found none there
 
+	Texts       uint64 `json:"texts,omitempty"`   // bytes of the keys themselves; 0 of a file without them
+	Longest     int    `json:"longest,omitempty"` // bytes of the longest of them
 	Keys        uint64 `json:"keys"`
 	Loaded      uint64 `json:"loaded"`               // keys that were read before they were written
 	KeyBytes    uint64 `json:"key_bytes"`            // of all keys; 0 if the input does not tell
@@ -111,6 +115,8 @@ type Trace struct {
 	Path string
 	ops  []byte
 	keys []byte
+	ends []byte // of the keys in texts; empty without them
+	text []byte
 }
 
 // Op returns operation number i, from 0.
@@ -126,6 +132,15 @@ func (t *Trace) Key(id uint64) (ops uint32, length, loaded int) {
 	b := t.keys[id*keyLen:][:keyLen]
 	word := binary.LittleEndian.Uint32(b[4:])
 	return binary.LittleEndian.Uint32(b), int(word & 0xff), int(word >> 8)
+}
+
+// Text returns the key with an id, of a trace with Texts. It is read-only.
+func (t *Trace) Text(id uint64) []byte {
+	from := uint64(0)
+	if id > 0 {
+		from = binary.LittleEndian.Uint64(t.ends[(id-1)*endLen:])
+	}
+	return t.text[from:binary.LittleEndian.Uint64(t.ends[id*endLen:])]
 }
 
 // opened are the traces of this process by their path, which stay mapped, and the files of
@@ -182,7 +197,12 @@ func open(path string) (*Trace, error) {
 		return nil, fmt.Errorf("map: %w", err)
 	}
 	keysAt := headerLen + int(head.Ops)*opLen
-	t := &Trace{Header: head, ops: mapped[headerLen:keysAt], keys: mapped[keysAt:]}
+	endsAt := keysAt + int(head.Keys)*keyLen
+	t := &Trace{Header: head, ops: mapped[headerLen:keysAt], keys: mapped[keysAt:endsAt]}
+	if head.Texts > 0 {
+		textAt := endsAt + int(head.Keys)*endLen
+		t.ends, t.text = mapped[endsAt:textAt], mapped[textAt:]
+	}
 	if err := t.check(mapped[headerLen:]); err != nil {
 		_ = syscall.Munmap(mapped)
 		return nil, err
@@ -194,7 +214,13 @@ func open(path string) (*Trace, error) {
 const mostOps = 1 << 40
 
 // size returns the size of the file with a header.
-func size(h Header) int64 { return headerLen + int64(h.Ops)*opLen + int64(h.Keys)*keyLen }
+func size(h Header) int64 {
+	n := headerLen + int64(h.Ops)*opLen + int64(h.Keys)*keyLen
+	if h.Texts > 0 {
+		n += int64(h.Keys)*endLen + int64(h.Texts)
+	}
+	return n
+}
 
 // readHeader reads a file's header.
 func readHeader(file *os.File) (h Header, err error) {
@@ -207,7 +233,7 @@ func readHeader(file *os.File) (h Header, err error) {
 		}
 		return h, fmt.Errorf("no compiled trace: want a file that bin/kvsplot trace import wrote")
 	}
-	if err := json.Unmarshal(rest, &h); err != nil || h.Ops > mostOps || h.Keys > 1<<32 || h.Loaded > h.Keys || h.TickNs < 0 {
+	if err := json.Unmarshal(rest, &h); err != nil || h.Ops > mostOps || h.Keys > 1<<32 || h.Texts > h.Keys*MostKey || h.Loaded > h.Keys || h.TickNs < 0 {
 		return h, fmt.Errorf("the header is damaged: import the trace again")
 	}
 	return h, nil
@@ -228,6 +254,13 @@ func (t *Trace) check(body []byte) error {
 			return fmt.Errorf("operation %d is none that kvlab writes: import the trace again", i)
 		}
 		last = op.Tick
+	}
+	for id, from := uint64(0), uint64(0); t.Texts > 0 && id < t.Keys; id++ {
+		end := binary.LittleEndian.Uint64(t.ends[id*endLen:])
+		if _, length, _ := t.Key(id); end != from+uint64(length) || length > t.Longest || end > t.Texts || id == t.Keys-1 && end != t.Texts {
+			return fmt.Errorf("key %d is none that kvlab writes: import the trace again", id)
+		}
+		from = end
 	}
 	return nil
 }

@@ -23,6 +23,8 @@ import (
 func script(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
+	syscall.ForkLock.RLock() // a process that starts meanwhile would hold the file open, and it could not be executed
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
 		t.Fatal(err)
 	}
