@@ -347,12 +347,12 @@ func plantedCold(ops []workload.Op) {
 	},
 	{
 		name:   "an open loop is timed from the send",
-		edits:  []edit{{round, "	due, came := x.due, r.came-r.from\n", "	if planted(\"an open loop is timed from the send\") {\n		for i := range x.due {\n			x.due[i] = max(x.due[i], x.sent-r.from)\n		}\n	}\n	due, came := x.due, r.came-r.from\n"}},
+		edits:  []edit{{round, "	due, kinds, came := x.due, x.kinds, r.came-r.from\n", "	if planted(\"an open loop is timed from the send\") {\n		for i := range x.due {\n			x.due[i] = max(x.due[i], x.sent-r.from)\n		}\n	}\n	due, kinds, came := x.due, x.kinds, r.came-r.from\n"}},
 		client: open, reason: "latency|due|drawn again|histogram",
 	},
 	{
 		name:   "an open loop offers 5 % less",
-		edits:  []edit{{openLoop, "	arrivals := w.plan.Arrivals(c.Arrivals, rate,", "	if planted(\"an open loop offers 5 % less\") {\n		rate *= 0.95\n	}\n	arrivals := w.plan.Arrivals(c.Arrivals, rate,"}},
+		edits:  []edit{{openLoop, "	arrivals := w.plan.Arrivals(c.Arrivals, course.First(),", "	first := course.First()\n	if planted(\"an open loop offers 5 % less\") {\n		first *= 0.95\n	}\n	arrivals := w.plan.Arrivals(c.Arrivals, first,"}},
 		client: open, reason: "due|offered",
 	},
 
@@ -433,6 +433,11 @@ func plantedCold(ops []workload.Op) {
 		name:   "the histogram forgets one call in 64",
 		edits:  []edit{{histograms, "	l.Call.record(o.call, 1)\n", "	if planted(\"the histogram forgets one call in 64\") && o.call%64 == 0 {\n		return\n	}\n	l.Call.record(o.call, 1)\n"}},
 		reason: "histogram",
+	},
+	{
+		name:   "the latencies of puts are those of gets",
+		edits:  []edit{{collector, "			interval.operations(o.kind, o.op, call, o.ops)\n", "			if planted(\"the latencies of puts are those of gets\") {\n				o.kind = 0\n			}\n			interval.operations(o.kind, o.op, call, o.ops)\n"}},
+		reason: "the histogram of gets",
 	},
 	{
 		name:   "the window's histogram lacks a second",
