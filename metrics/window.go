@@ -130,7 +130,7 @@ type Offered struct {
 	OpensNs     int64   `json:"opens_ns,omitempty"`       // of one client: the window, from the time that the due times count from
 	ClosesNs    int64   `json:"closes_ns,omitempty"`      // likewise
 	DueNs       int64   `json:"due_ns,omitempty"`         // likewise: when the last of Ops was due that ended the run
-	Stages      []Stage `json:"stages,omitempty"`         // of one client; Run has those of all
+	Stages      []Stage `json:"stages,omitempty"`         // of one client; Run.Stages is for all
 }
 
 // Stage is a part of the window with a level of its own (-rate), of one client or of all.
@@ -147,8 +147,8 @@ type Stage struct {
 	DrainedS *float64 `json:"drained_s,omitempty"`
 
 	// Of all clients together. Latencies are of the seconds that no boundary cuts. CalmS is, where
-	// DrainedS is, the time until a second had a p99 of at most CalmLatency times that of the same
-	// stage before; -1 if none had in the next stage.
+	// DrainedS is, the time until a second had a p99 of at most CalmLatency times the p99 of
+	// the same stage before; -1 if none had in the next stage.
 	Latency *Quantiles `json:"latency,omitempty"` // of the operations, since they were due
 	Late    *Quantiles `json:"late,omitempty"`    // of the generator, when it woke up
 	CalmS   *float64   `json:"calm_s,omitempty"`
@@ -157,7 +157,7 @@ type Stage struct {
 // CalmLatency is how many times the latency from before a burst a store may have that has recovered.
 const CalmLatency = 2
 
-// MostStages bounds the stages of a rate, each of which has histograms of up to 7 MB.
+// MostStages bounds the stages of a rate. Each has histograms of up to 7 MB.
 const MostStages = 64
 
 // Add adds another client's load.

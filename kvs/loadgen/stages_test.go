@@ -143,7 +143,7 @@ func TestStagesOfALoad(t *testing.T) {
 // first store to drain, it is named too.
 func TestRecoveryFromABurst(t *testing.T) {
 	if os.Getenv("KVLAB_LONG") != "1" {
-		t.Skip("KVLAB_LONG=1 runs it: it takes six minutes")
+		t.Skip("KVLAB_LONG=1 runs it: it takes some minutes")
 	}
 	const ms, before, ended, last = time.Millisecond, 8 * time.Second, 9 * time.Second, 16 * time.Second
 	const room, slots = 2 * 4, 333 // each of 4 workers has a call in flight, in either count

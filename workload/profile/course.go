@@ -20,7 +20,7 @@ func (s Stage) constant() bool { return s.From == s.To && s.Swing == 0 }
 // period.
 func (s Stage) Highest() float64 { return max(s.From, s.To) + s.Swing }
 
-// text writes the stage with its levels, of which write writes one.
+// text writes the stage. write writes a level.
 func (s Stage) text(write func(float64) string) string {
 	text := write(s.From)
 	if s.Swing > 0 {

@@ -89,7 +89,7 @@ func (r *Rate) setMean(level float64, share bool) {
 	}
 }
 
-// Fit returns the length of the window: that of the stages together. A single stage without a
+// Fit returns the length of the window: the sum of the stages. A single stage without a
 // time gets the window's. typed says that the window was typed too; one of another length is an
 // error then.
 func (r *Rate) Fit(window time.Duration, typed bool) (time.Duration, error) {

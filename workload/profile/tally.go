@@ -12,7 +12,7 @@ import (
 const mostSlots = 1000
 
 // Tally counts operations by stage: how many were due, and how many of these were answered, in
-// slots of which each stage has the same number. Times count from the opening. A nil Tally counts
+// slots. Each stage has the same number of slots. Times count from the opening. A nil Tally counts
 // nothing. It is not safe for concurrent use.
 type Tally struct {
 	rate      Rate
@@ -54,7 +54,7 @@ func (t *Tally) ends(slot int) time.Duration {
 }
 
 // Due counts the operations that were due at these times, the earliest first, without those before
-// the opening. It returns their number, and so does that of a nil Tally.
+// the opening. It returns their number, also for a nil Tally.
 func (t *Tally) Due(times []time.Duration, opens time.Duration) (n uint64) {
 	from, _ := slices.BinarySearch(times, opens)
 	times = times[from:]
@@ -130,9 +130,9 @@ func (r Rate) Stage(from, to time.Duration) int {
 	return 0
 }
 
-// Returns returns the last burst of a rate whose last stage has a mean level no higher than that of
-// the first one, and that of a stage between them is higher; false of another rate.
-func (r Rate) Returns() (burst int, ok bool) {
+// LastBurst returns the last stage that is a Burst with the first stage before it, if the last
+// stage's mean level is no higher than the first one's; false for another rate.
+func (r Rate) LastBurst() (burst int, ok bool) {
 	last := len(r.Stages) - 1
 	if last < 2 || r.Stages[last].mean() > alike*r.Stages[0].mean() {
 		return 0, false
@@ -149,7 +149,7 @@ func (r Rate) Returns() (burst int, ok bool) {
 const alike = 1 + 1e-9
 
 // Burst reports whether a stage has a higher mean level than the next one, and returns the first
-// stage, before it, whose mean level is no higher than that of the next one; false if there is
+// stage, before it, whose mean level is no higher than the next one's; false if there is
 // none.
 func (r Rate) Burst(stage int) (before int, ok bool) {
 	if stage+1 >= len(r.Stages) {

@@ -15,7 +15,7 @@ import (
 
 // Of returns the stages of a run, all clients together, with the window's latencies, and why the
 // store has not recovered from the last burst; "" if it has, or if that cannot be told. It needs
-// the clients' summaries: there are no stages without that of each.
+// the summaries of all clients, and returns no stages if one is missing.
 func Of(run metrics.Run, window *latency.Set) (all []metrics.Stage, unrecovered string) {
 	rate := profile.Parsed(run.Workload.Rate())
 	var opens time.Time
@@ -44,7 +44,7 @@ func Of(run metrics.Run, window *latency.Set) (all []metrics.Stage, unrecovered 
 			all[i].CalmS = new(calm.Sub(ends).Seconds())
 		}
 	}
-	if burst, ok := rate.Returns(); ok && all != nil {
+	if burst, ok := rate.LastBurst(); ok && all != nil {
 		for _, s := range rate.Stages[:burst+1] {
 			opens = opens.Add(s.Length)
 		}
@@ -90,9 +90,9 @@ func refuse(s *metrics.Stage) {
 const settled = time.Second
 
 // recovery says why the last stage, which ends at a time, has not recovered from a burst that ended
-// earlier, though its level is no higher than that of the first: its backlog has not drained; or since then no second
-// had a p99 of at most CalmLatency times that of the first, and the intervals of both have nothing
-// in common. One calm second tells a store that stays slow from a machine that is busy at times.
+// earlier, though its level is no higher than the first one's: its backlog has not drained; or since
+// then no second had a p99 of at most CalmLatency times the first one's, and their intervals have
+// nothing in common. One calm second tells a store that stays slow from a machine that is busy at times.
 func recovery(all []metrics.Stage, burst int, last *latency.Stage, ended, ends time.Time) string {
 	n, drained := len(all), all[burst].DrainedS
 	if drained == nil {
