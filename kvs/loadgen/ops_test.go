@@ -133,3 +133,13 @@ func TestOpsUntilSecs(t *testing.T) {
 		t.Errorf("%d operations in a window of %v s, want some in %v", s.InWindow.Ops(), s.WindowLengthS, c.Window)
 	}
 }
+
+// The call of a spot alone has no operation, and so none with the longest latency.
+func TestStampsOfSpot(t *testing.T) {
+	var s stamps
+	s.add(time.Millisecond, 2)
+	want := s
+	if s.add(time.Second, 0); s != want {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+}

@@ -16,8 +16,11 @@ type stamps struct {
 	longest time.Duration
 }
 
-// add adds n latencies of one length.
+// add adds n latencies of one length; none of a call that has a spot alone.
 func (s *stamps) add(took time.Duration, n uint64) {
+	if n == 0 {
+		return
+	}
 	seconds := took.Seconds()
 	s.octaves[metrics.Octave(took)] += n
 	s.sum += float64(n) * seconds
