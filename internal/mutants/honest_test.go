@@ -33,6 +33,11 @@ var honest = []mutant{
 	{client: deleting + cached, args: "--server-args -engine=slab 2 2"},
 	{client: "-cache 2MiB -inflight 4 -scramble"},
 	{client: "-workload mix -reads 0.5 -inserts 0.1 -deletes 0.1 -linearizable"},
+	{client: "-ops 300k -batch 16" + untilDone, args: "1 2"},
+	{client: "-ops 3k -batch 1" + untilDone},
+	{client: "-ops 100k -inflight 4 -batch 64" + untilDone, args: "2 2"},
+	{client: "-ops 40k -rate 40k" + untilDone},
+	{client: replaying, args: "1 2"},
 }
 
 // TestHonest accuses none of 500 runs of 3 s of the programs without a mutant, half of

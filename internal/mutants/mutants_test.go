@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"kvlab/metrics"
+	"kvlab/workload/trace"
 )
 
 func TestMain(m *testing.M) {
@@ -39,6 +40,29 @@ func (m mutant) found(verdict metrics.Verdict) bool {
 // edit replaces the only occurrence of a text in a file. In the new text, planted("name")
 // is true in a run of that mutant, so that one build holds all mutants.
 type edit struct{ file, old, new string }
+
+// traceFile is a trace of 200,000 reads and writes of 1000 keys in the checkout of the mutants.
+const traceFile = "t.kvt"
+
+func writeTrace(t *testing.T, path string) {
+	t.Helper()
+	b, err := trace.Create(path, "test", 1e6)
+	for i := range 200_000 {
+		in := trace.Input{Name: "op", Command: trace.Get, Key: fmt.Appendf(nil, "key%d", i/3*7%1000), Size: 100, Times: 1, Tick: uint32(i / 100)}
+		if i%3 == 1 {
+			in.Command, in.Size = trace.Set, 100+i%50
+		}
+		if err == nil {
+			err = b.Add(in)
+		}
+	}
+	if err == nil {
+		_, err = b.Close("")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // variable names the mutant of a run.
 const variable = "KVLAB_MUTANT"
@@ -88,6 +112,7 @@ func mutate(t *testing.T, all []mutant) (root string) {
 	t.Helper()
 	texts := edited(t, all)
 	root = t.TempDir()
+	writeTrace(t, filepath.Join(root, traceFile))
 	overlay := filepath.Join(root, "overlay.json")
 	writeOverlay(t, overlay, texts)
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-pgo=off", "-ldflags=-w", "-overlay", overlay, "-o", filepath.Join(root, "bin")+"/",
@@ -132,6 +157,7 @@ func writeOverlay(t *testing.T, overlay string, texts map[string]string) {
 func verdictOf(t *testing.T, root string, m mutant, seed int) metrics.Verdict {
 	t.Helper()
 	out := t.TempDir()
+	m.client = strings.ReplaceAll(m.client, "{trace}", filepath.Join(root, traceFile))
 	args := append([]string{"--local", "--no-ceiling", "--out", out,
 		"--client-args", fmt.Sprintf("-records 100000 -warmup 0.5 -secs 3 -workers 16 -batch 512 -seed %d %s", seed, m.client)}, strings.Fields(m.args)...)
 	cmd := exec.Command(filepath.Join(root, "bin", "kvscluster"), args...)

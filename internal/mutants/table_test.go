@@ -17,6 +17,7 @@ const (
 	phases      = "kvs/loadgen/phases.go"
 	round       = "kvs/loadgen/round.go"
 	worker      = "kvs/loadgen/worker.go"
+	drawing     = "kvs/loadgen/draw.go"
 	generator   = "kvs/loadgen/generator.go"
 	loadConfig  = "kvs/loadgen/config.go"
 	kvlabDriver = "kvs/driver/kvlab.go"
@@ -499,7 +500,43 @@ func plantedCold(ops []workload.Op) {
 		edits: []edit{{result, "	run.Latency = c.latency.Window.Quantiles()\n", "	run.Latency = c.latency.Window.Quantiles()\n	if planted(\"the launcher merges one client's latency of two\") {\n		run.Latency = c.of(metrics.Client)[0].Summary.Latency\n	}\n"}},
 		args:  "1 2", reason: "histogram",
 	},
+
+	// A run that ends with its operations.
+	{
+		name: "a worker sends one operation fewer",
+		edits: []edit{{source, "func (s *Source) Left() int { return int(min(s.share-s.drawn, math.MaxInt)) }\n", `func (s *Source) Left() int {
+	if planted("a worker sends one operation fewer") && s.place.Worker == 3 && s.share-s.drawn > 0 {
+		return int(min(s.share-s.drawn-1, math.MaxInt))
+	}
+	return int(min(s.share-s.drawn, math.MaxInt))
 }
+`}},
+		client: "-ops 300k" + untilDone, reason: "its share of -ops",
+	},
+	{
+		name: "a replay reads where the trace writes",
+		edits: []edit{{drawing, "		copy(w.block.found[:], w.source.Found())\n", `		copy(w.block.found[:], w.source.Found())
+		for i := range ops {
+			switch {
+			case w.id > 0 || w.source.Drawn() < 1000 || i == 0:
+			case planted("a replay reads where the trace writes") && ops[i].Kind == workload.Update && w.block.found[i].Size > 0:
+				ops[i] = workload.Op{Kind: workload.Read, Key: ops[i].Key}
+			case planted("a replay reorders the operations of a key") && ops[i].Key == ops[i-1].Key:
+				ops[i], ops[i-1] = ops[i-1], ops[i]
+			}
+		}
+`}},
+		client: replaying, reason: "failed verification|were verified, the trace has",
+	},
+	{name: "a replay reorders the operations of a key", client: replaying, reason: "failed verification"},
+}
+
+// untilDone is of clients whose run ends with its operations, and replaying of those whose trace
+// does.
+const (
+	untilDone = " -warmup 0 -secs 0"
+	replaying = "-replay {trace}" + untilDone
+)
 
 // redis is the target of runs that need redis-server.
 const redis = "--target redis"
