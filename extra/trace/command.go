@@ -29,6 +29,7 @@ func run(c *command.Call) error {
 	out := c.Flags.String("o", "", "import: the compiled `file`, such as t.kvt")
 	size := c.Flags.Int("value-size", 128, "import: `bytes` of a value whose size the input does not tell (monitor's reads, txt)")
 	putOnly := c.Flags.Bool("put-only", false, "import: compile cas, incr and decr as writes, for a store without read-modify-writes, such as memcached")
+	noDeletes := c.Flags.Bool("no-deletes", false, "import: leave deletes out, for a store without them: their keys keep their values")
 	texts := c.Flags.Bool("keys", false, "import: keep the keys themselves, for -trace-keys original; the file then has 8 bytes and the key more for each")
 	words, err := c.Words()
 	if err != nil {
@@ -64,14 +65,18 @@ func run(c *command.Call) error {
 		return command.Wrong("%w", err)
 	}
 	defer input.Close()
-	head, cut, err := compile(input, words[0], *name, *out, reader{size: *size, putOnly: *putOnly, texts: *texts})
+	head, cut, err := compile(input, words[0], *name, *out, reader{size: *size, putOnly: *putOnly, noDeletes: *noDeletes, texts: *texts})
 	if err != nil {
 		return err
 	}
 	if cut != "" {
 		fmt.Fprintln(c.Stderr, "kvsplot: "+cut)
 	}
-	fmt.Fprintf(c.Stdout, "%s: %s operations on %s keys\n", *out, format.Count(float64(head.Ops)), format.Count(float64(head.Keys)))
+	skipped := ""
+	if len(head.Skipped) > 0 {
+		skipped = "; left out: " + counts(head.Skipped, 0)
+	}
+	fmt.Fprintf(c.Stdout, "%s: %s operations on %s keys%s\n", *out, format.Count(float64(head.Ops)), format.Count(float64(head.Keys)), skipped)
 	return nil
 }
 

@@ -23,7 +23,7 @@ func describe(t *trace.Trace) string {
 	line("commands", "%s", counts(t.Commands, 0))
 	line("replayed", "%d operations: %s", t.Ops, counts(t.Kinds, t.Ops))
 	if len(t.Skipped) > 0 {
-		line("no effect", "%s", counts(t.Skipped, 0))
+		line("left out", "%s", counts(t.Skipped, 0))
 	}
 	if t.Filled > 0 {
 		line("filled", "%d writes after reads that find nothing", t.Filled)

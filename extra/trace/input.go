@@ -19,14 +19,15 @@ import (
 
 // reader reads an input's records.
 type reader struct {
-	b        *trace.Builder
-	size     int // bytes of a value whose size the input does not tell
-	putOnly  bool
-	texts    bool
-	columns  []string
-	first    uint64 // the time of the first record, in ticks
-	firstSet bool
-	tick     uint32
+	b         *trace.Builder
+	size      int // bytes of a value whose size the input does not tell
+	putOnly   bool
+	noDeletes bool
+	texts     bool
+	columns   []string
+	first     uint64 // the time of the first record, in ticks
+	firstSet  bool
+	tick      uint32
 }
 
 // layout is a format of inputs.
@@ -64,7 +65,7 @@ func compile(input io.Reader, name, format, out string, r reader) (head trace.He
 		return head, "", fmt.Errorf("-o %w", err)
 	}
 	defer b.Abort()
-	r.b, b.PutOnly, b.Texts = b, r.putOnly, r.texts
+	r.b, b.PutOnly, b.NoDeletes, b.Texts = b, r.putOnly, r.noDeletes, r.texts
 	unit := "line"
 	if f.record > 0 {
 		unit = "record"

@@ -116,6 +116,7 @@ type Use struct {
 	Router        string     // its name
 	Owners        string     // its route.Fingerprint
 	Kinds         []kvs.Kind // of its operations; a server without one of them refuses the client
+	Trace         string     // the path of the trace whose kinds they are; "" for a workload's
 }
 
 // The sizes that bound a client's batches, in bytes.

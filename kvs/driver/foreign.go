@@ -32,10 +32,18 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 	if err != nil {
 		return err
 	}
+	var lacks, without []string
 	for _, kind := range u.Kinds {
 		if !has(kind) {
-			return fmt.Errorf("-workload: %s has no %s: want a workload without it", o.Transport, kind)
+			lacks, without = append(lacks, "no "+kind.String()), append(without, leavesOut[kind])
 		}
+	}
+	switch {
+	case lacks == nil:
+	case u.Trace == "":
+		return fmt.Errorf("-workload: %s has %s: want a workload without it", o.Transport, strings.Join(lacks, " and "))
+	default:
+		return fmt.Errorf("-replay %s: %s has %s: compile the trace again with kvsplot trace import %s", u.Trace, o.Transport, strings.Join(lacks, " and "), strings.Join(without, " "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Settings)) {
 		switch value := o.Settings[name]; {
@@ -56,6 +64,10 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 	}
 	return nil
 }
+
+// leavesOut has the flags with which kvsplot trace import compiles a trace without a kind. Every
+// store has the other kinds of a trace.
+var leavesOut = map[kvs.Kind]string{kvs.ReadModifyWrite: "-put-only", kvs.Delete: "-no-deletes"}
 
 // MisfitError says that a server answers, but has another form than the driver's settings say.
 // Waiting does not help.

@@ -209,6 +209,7 @@ func (c Config) use(plan *workload.Plan, owners string) driver.Use {
 		Router:        c.Router,
 		Owners:        owners,
 		Kinds:         kindsOf(plan),
+		Trace:         c.Workload.Replay,
 	}
 }
 

@@ -63,8 +63,9 @@ const absent = -1
 // Builder compiles a trace. It holds 80 bytes for each key, and the operations in a temporary
 // file beside the result.
 type Builder struct {
-	PutOnly bool // compiles read-modify-writes as writes
-	Texts   bool // keeps the keys themselves, which then take memory, too
+	PutOnly   bool // compiles read-modify-writes as writes
+	NoDeletes bool // leaves deletes out, and counts them as skipped: the key keeps its value
+	Texts     bool // keeps the keys themselves, which then take memory, too
 
 	head  Header
 	path  string
@@ -200,6 +201,10 @@ func (b *Builder) do(in Input, id uint32) error {
 		}
 		b.head.Filled++
 	case Remove:
+		if b.NoDeletes {
+			b.head.Skipped[in.Name]++
+			return nil
+		}
 		e.size = absent
 		return b.write(Delete, in, id, 0)
 	case Set:

@@ -225,6 +225,15 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A trace with kinds that the servers lack is named, with what leaves them out.
+func TestTraceKinds(t *testing.T) {
+	err := options("127.0.0.1:1", nil).Validate(driver.Use{Trace: "t.kvt", Kinds: []kvs.Kind{kvs.Get, kvs.ReadModifyWrite, kvs.Delete}})
+	want := "-replay t.kvt: lab has no read-modify-write and no delete: compile the trace again with kvsplot trace import -put-only -no-deletes"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 // A server of something else is named as such.
 func TestNoServer(t *testing.T) {
 	l := wiretest.Start(t, func(conn net.Conn) {

@@ -86,6 +86,13 @@ func TestFewRecords(t *testing.T) {
 	for records, want := range map[string]bool{"100": true, "16383": true, "16384": false, "1000000": false} {
 		run := metrics.Run{Result: metrics.Result{Verdict: metrics.Verdict{Valid: true}}, Workload: metrics.Settings{"records": records, "batch": "8192"}, Nodes: []metrics.RunNode{{Role: metrics.Server}, {Role: metrics.Server}}}
 		all := Of(run).Caveats
+		for _, name := range []string{"replay", "rate"} {
+			run.Workload[name] = "1x"
+			if other := Of(run).Caveats; len(other) > 0 && other[0].Name == "FEW RECORDS" {
+				t.Errorf("-%s: %v", name, other)
+			}
+			delete(run.Workload, name)
+		}
 		if got := len(all) > 0 && all[0].Name == "FEW RECORDS" && all[0].Text == "a round has 16384 operations on "+records+" records: its calls repeat keys"; got != want {
 			t.Errorf("%s records: %v", records, all)
 		}
