@@ -45,7 +45,8 @@ func TestLatencyByKind(t *testing.T) {
 			median := func(kind kvs.Kind) time.Duration { // also of a saturated run
 				return time.Duration(g.Latency().Window.Kinds[kind].ValueAtQuantile(50)) * time.Microsecond
 			}
-			if get, put := median(kvs.Get), median(kvs.Put); put < putDelay || (get < putDelay) != test.alone {
+			get, put := median(kvs.Get), median(kvs.Put) // a busy machine delays both
+			if alone := put-get > putDelay/2; put < putDelay || alone != test.alone {
 				t.Errorf("medians of gets %v, of puts %v, which are delayed by %v", get, put, putDelay)
 			}
 		})
