@@ -128,6 +128,41 @@ func (c Config) Digits() int {
 	return 1
 }
 
+// The keys of a replay.
+const (
+	OwnKeys      = "kvlab"
+	OriginalKeys = "original"
+)
+
+// KeyTexts returns a function that gives a trace's own keys by their ids; nil without them.
+func (c Config) KeyTexts() func(id uint64) []byte {
+	if r, err := newReplay(c); c.TraceKeys == OriginalKeys && r != nil && err == nil {
+		return r.Text
+	}
+	return nil
+}
+
+// LongestKey returns the bytes of the longest of a trace's own keys; 0 without them.
+func (c Config) LongestKey() int {
+	if r, err := newReplay(c); c.TraceKeys == OriginalKeys && r != nil && err == nil {
+		return r.Longest
+	}
+	return 0
+}
+
+// KeyLengths returns a function that gives the lengths of keys by their ids; nil without a trace
+// that tells them.
+func (c Config) KeyLengths() func(id uint64) int {
+	r, err := newReplay(c)
+	if err != nil || r == nil || r.KeyBytes == 0 {
+		return nil
+	}
+	return func(id uint64) int {
+		_, length, _ := r.Key(r.base(id))
+		return length
+	}
+}
+
 // isShare reports whether x is from 0 to 1. NaN is not.
 func isShare(x float64) bool { return x >= 0 && x <= 1 }
 

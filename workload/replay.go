@@ -104,41 +104,6 @@ func (c Config) RateOf(speed float64) float64 {
 	return 0
 }
 
-// The keys of a replay.
-const (
-	OwnKeys      = "kvlab"
-	OriginalKeys = "original"
-)
-
-// KeyTexts returns a function that gives a trace's own keys by their ids; nil without them.
-func (c Config) KeyTexts() func(id uint64) []byte {
-	if r, err := newReplay(c); c.TraceKeys == OriginalKeys && r != nil && err == nil {
-		return r.Text
-	}
-	return nil
-}
-
-// LongestKey returns the bytes of the longest of a trace's own keys; 0 without them.
-func (c Config) LongestKey() int {
-	if r, err := newReplay(c); c.TraceKeys == OriginalKeys && r != nil && err == nil {
-		return r.Longest
-	}
-	return 0
-}
-
-// KeyLengths returns a function that gives the lengths of keys by their ids; nil without a trace
-// that tells them.
-func (c Config) KeyLengths() func(id uint64) int {
-	r, err := newReplay(c)
-	if err != nil || r == nil || r.KeyBytes == 0 {
-		return nil
-	}
-	return func(id uint64) int {
-		_, length, _ := r.Key(r.base(id))
-		return length
-	}
-}
-
 // base returns the id in the trace of a record, which may be one of a later pass.
 func (r *replay) base(id uint64) uint64 {
 	if id < r.Keys || r.Keys == r.Loaded {
