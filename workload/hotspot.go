@@ -113,9 +113,9 @@ func (s *Source) fillMoving(ops []Op) {
 }
 
 // Places returns how many operations all workers draw at each place of the hot set, from the
-// first, given how many each of them draws; nil if it does not move.
+// first, given how many each of them draws; nil if it does not move, or no worker draws any.
 func (p *Plan) Places(drawn []uint64) (ops []float64) {
-	if !p.Moves() {
+	if !p.Moves() || len(drawn) == 0 || slices.Max(drawn) == 0 {
 		return nil
 	}
 	ops = make([]float64, p.moving.places)

@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,9 +17,9 @@ import (
 	"kvlab/kvs/resp"
 )
 
-// expiringStore serves Redis' GET, and SET with PX, whose keys live for lives of what PX says, on
-// loopback until the test ends. It returns its address.
-func expiringStore(t *testing.T, lives func(px time.Duration) time.Duration) string {
+// expiringStore serves Redis' GET, and SET with PX, on loopback until the test ends. A
+// key lives for lives of what PX says, and of whether it is written again. It returns the address.
+func expiringStore(t *testing.T, lives func(px time.Duration, again bool) time.Duration) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +40,8 @@ func expiringStore(t *testing.T, lives func(px time.Duration) time.Duration) str
 			if err != nil {
 				return append(out, "-ERR value is not an integer\r\n"...)
 			}
-			store[words[1]] = entry{words[2], time.Now().Add(lives(time.Duration(ms) * time.Millisecond))}
+			_, again := store[words[1]]
+			store[words[1]] = entry{words[2], time.Now().Add(lives(time.Duration(ms)*time.Millisecond, again))}
 			return append(out, "+OK\r\n"...)
 		case words[0] == "GET" && len(words) == 2:
 			if e, ok := store[words[1]]; ok && time.Now().Before(e.until) {
@@ -89,27 +92,40 @@ func TestTTL(t *testing.T) {
 	inCI(t)
 	redistest.Need(t, "redis-server", "memcached")
 	t.Parallel()
-	fake := func(lives func(time.Duration) time.Duration) string {
-		return "redis://" + expiringStore(t, lives) + "?counts=none"
+	seeds := 1
+	if os.Getenv("KVLAB_LONG") == "1" {
+		seeds = 10
 	}
-	for _, test := range []struct{ name, target, want string }{
-		{"redis", `{"driver":"redis","run":"redis-server --bind {host} --port {port} --dir {dir} --save '' --appendonly no"}`, "VALID"},
-		{"memcached", `{"driver":"memcached","run":"memcached -l {host} -p {port} -U 0 -u root"}`, "VALID"},
-		{"exact", fake(func(px time.Duration) time.Duration { return px }), "VALID"},
-		{"never", fake(func(time.Duration) time.Duration { return time.Hour }), "it outlives -ttl 3s"},
-		{"early", fake(func(time.Duration) time.Duration { return 700 * time.Millisecond }), "no key can have lived for its -ttl"},
+	real := func(target string) func(*testing.T) string { return func(*testing.T) string { return target } }
+	fake := func(lives func(time.Duration, bool) time.Duration) func(*testing.T) string {
+		return func(t *testing.T) string { return "redis://" + expiringStore(t, lives) + "?counts=none" }
+	}
+	for _, test := range []struct {
+		name   string
+		target func(*testing.T) string
+		want   string // the verdict matches it
+	}{
+		{"redis", real(`{"driver":"redis","run":"redis-server --bind {host} --port {port} --dir {dir} --save '' --appendonly no"}`), "^VALID"},
+		{"memcached", real(`{"driver":"memcached","run":"memcached -l {host} -p {port} -U 0 -u root"}`), "^VALID"},
+		{"exact", fake(func(px time.Duration, _ bool) time.Duration { return px }), "^VALID"},
+		{"never", fake(func(time.Duration, bool) time.Duration { return time.Hour }), "^INVALID.* it outlives -ttl 3s"},
+		{"early, when written again", fake(func(px time.Duration, again bool) time.Duration {
+			if again {
+				return 700 * time.Millisecond
+			}
+			return px
+		}), "^INVALID.*(is missing, want version|none can have lived for its -ttl)"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			out, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", t.TempDir(), "--target", test.target,
-				"--ttl", "3s", "--records", "2000", "--workers", "4", "--batch", "16", "--rate", "2k", "--warmup", "0", "--secs", "6").CombinedOutput()
-			_, verdict, _ := strings.Cut(string(out), "\nverdict ")
-			if valid := test.want == "VALID"; !strings.Contains(verdict, test.want) || strings.HasPrefix(verdict, "VALID") != valid {
-				t.Errorf("%v, verdict %s, want %q\n%s", err, verdict, test.want, out)
-			}
-			if why := fmt.Sprint(err); (test.want == "VALID") != (err == nil) {
-				t.Errorf("the exit status says %s", why)
-			}
-		})
+		for seed := range seeds {
+			t.Run(fmt.Sprintf("%s/seed %d", test.name, seed), func(t *testing.T) {
+				t.Parallel()
+				out, err := exec.Command(filepath.Join(build(t), "bin", "kvscluster"), "--local", "--no-ceiling", "--out", t.TempDir(), "--target", test.target(t),
+					"--ttl", "3s", "--records", "2000", "--workers", "4", "--batch", "16", "--rate", "2k", "--warmup", "0", "--secs", "6", "--client-args", fmt.Sprintf("-seed %d", seed)).CombinedOutput()
+				_, verdict, _ := strings.Cut(string(out), "\nverdict ")
+				if valid := test.want == "^VALID"; !regexp.MustCompile(test.want).MatchString(verdict) || valid != (err == nil) {
+					t.Errorf("%v, verdict %s, want %q\n%s", err, verdict, test.want, out)
+				}
+			})
+		}
 	}
 }

@@ -34,6 +34,9 @@ func TestHonestRunsAreValid(t *testing.T) {
 		if seed%2 == 0 {
 			c.Workload.Workload = pick(workload.YCSBA, workload.YCSBB, workload.YCSBC, workload.YCSBF)
 			c.Workload.Distribution = pick("", workload.Uniform, workload.Latest, workload.Hotspot, workload.Sequential)
+			if d := c.Workload.Distribution; d == "" || d == workload.Hotspot {
+				c.Workload.HotMove = []uint64{0, 10_000}[random.IntN(2)]
+			}
 			c.Workload.Zipfian = pick(workload.ZipfianYCSB, workload.ZipfianExact)
 			c.Workload.Theta = []float64{0.5, 0.99, 1.5}[random.IntN(3)]
 			_ = c.ValueSize.Set(pick("24", "25", "100", "5000", "24-1024", "etc"))

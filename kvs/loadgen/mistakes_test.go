@@ -63,6 +63,11 @@ func storeMistakes() []mistake {
 		{name: "values that expire and leave nothing", want: "an empty value, want 100 bytes: it has expired", liar: expiring(kvs.Result{Read: true, Found: true})},
 		{name: "each 500th put of the load dropped", want: "2 of them are not there", config: oneLoader, liar: loses(kvs.Put, 500), early: true},
 		{name: "a key forgotten", want: "misses", liar: oneFound(func(_ kvs.Op, r *kvs.Result) { *r = kvs.Result{Read: true} })},
+		{name: "a key gone before its -ttl", want: "none can have lived for its -ttl", liar: oneFound(func(_ kvs.Op, r *kvs.Result) { *r = kvs.Result{Read: true} }), lie: func(g *Generator) {
+			for _, w := range g.workers {
+				w.noMiss = never
+			}
+		}},
 		{name: "a result left out", want: "results for ", liar: answers(func(_ []kvs.Op, results []kvs.Result) []kvs.Result { return results[1:] })},
 		{name: "a result too many", want: "results for ", liar: answers(func(_ []kvs.Op, results []kvs.Result) []kvs.Result {
 			return append(results, kvs.Result{})

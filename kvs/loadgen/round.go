@@ -216,12 +216,7 @@ func (r *round) arrived(x *exchange) {
 // take checks the reply of server i and counts it.
 func (w *worker) take(i int, r *round, at phaseAt) error {
 	var checked replyCheck
-	x := &r.exchanges[i]
-	err := w.check(x, w.servers[i].NoStore, &checked)
-	if checked.Misses > 0 && x.came < w.noMiss && !w.servers[i].NoStore {
-		checked.Failures += checked.Misses
-		checked.First = cmp.Or(checked.First, fmt.Sprintf("worker %d: %d keys are missing, and no key can have lived for its -ttl", w.id, checked.Misses))
-	}
+	err := w.check(&r.exchanges[i], w.servers[i].NoStore, &checked)
 	if err == nil {
 		w.count(i, r, &checked, at)
 	}
@@ -361,6 +356,10 @@ func (w *worker) check(x *exchange, null bool, t *replyCheck) error {
 				continue
 			}
 			t.Hits++
+		case result.Read && x.came < w.noMiss && !null:
+			t.Failures++
+			t.First = cmp.Or(t.First, fmt.Sprintf("worker %d: %s: a key is missing, and none can have lived for its -ttl", w.id, kind))
+			continue
 		case result.Read:
 			t.Misses++
 		}

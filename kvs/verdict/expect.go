@@ -106,7 +106,7 @@ func findHot(plan *workload.Plan, router string, keys route.Keys, servers int, r
 	h.inserts = newInserts(plan, by, keys, servers, records)
 	var key []byte
 	popular := plan.Popular()
-	if places := plan.Places(drawn); stats.Total(drawn) > 0 && places != nil {
+	if places := plan.Places(drawn); places != nil {
 		popular = plan.PopularAt(places)
 	}
 	for id, share := range popular {

@@ -105,7 +105,11 @@ func (a *auditor) judgeKey(id uint64, what string, read *write, writes []write, 
 // judgeWritten fails unless as many of the records were written as the clients' writes, drawn
 // independently, write of them.
 func (a *auditor) judgeWritten(run metrics.Run, ranks []uint64) {
-	if !a.plan.Fixed() || slices.ContainsFunc(run.Nodes, func(n metrics.RunNode) bool { return n.Summary == nil }) {
+	if slices.ContainsFunc(run.Nodes, func(n metrics.RunNode) bool { return n.Summary == nil }) {
+		return
+	}
+	shares := a.shares(run, ranks)
+	if shares == nil {
 		return
 	}
 	var done metrics.Counts
@@ -116,12 +120,36 @@ func (a *auditor) judgeWritten(run metrics.Run, ranks []uint64) {
 	}
 	written := stats.Count{Observed: uint64(a.found.Written)}
 	writes, drawing := float64(done.Writes()-done.Inserts), 1-a.plan.Share(workload.Insert)
-	for _, rank := range ranks {
-		written.Add(1, -math.Expm1(writes*math.Log1p(-a.plan.Mass(rank)/drawing)))
+	for _, share := range shares {
+		written.Add(1, -math.Expm1(writes*math.Log1p(-share/drawing)))
 	}
 	if written.Improbable(1) {
 		a.fail("the clients report writes of %d of the %d keys, where their %.0f writes are on %.0f", a.found.Written, len(ranks), writes, written.Mean)
 	}
+}
+
+// shares returns the records' shares of all operations; nil where they are not known.
+func (a *auditor) shares(run metrics.Run, ranks []uint64) (shares []float64) {
+	for _, rank := range ranks {
+		shares = append(shares, a.plan.Mass(rank))
+	}
+	places := a.plan.Places(work.Drawn(&run))
+	switch known := a.plan.Mass(workload.KnownRanks) == 0; {
+	case places == nil && a.plan.Fixed():
+		return shares
+	case places == nil || !known:
+		return nil
+	}
+	number := make(map[uint64]int) // by id
+	for i := range ranks {
+		number[a.ids[i]] = i
+	}
+	for id, share := range a.plan.PopularAt(places) {
+		if i, audited := number[id]; audited {
+			shares[i] = math.Ldexp(float64(share), -48)
+		}
+	}
+	return shares
 }
 
 // judgeChecks says what is wrong with the check bytes of the values that a client found:

@@ -216,15 +216,26 @@ func TestAuditIncomplete(t *testing.T) {
 // The launcher knows how many keys are audited, which, with what check bytes, and how many
 // of them an honest client has written.
 func TestAuditEvidence(t *testing.T) {
+	for _, move := range []uint64{0, 5_000} {
+		testEvidence(t, move)
+	}
+}
+
+// testEvidence tests it with a hot set that moves, or stays.
+func testEvidence(t *testing.T, move uint64) {
 	c := workload.DefaultConfig()
-	c.Records = 20_000
+	c.Workload, c.Records = workload.YCSBA, 20_000
+	if move > 0 { // a hot set of 1 %, which goes over a fifth of the records
+		c.Distribution, c.HotKeys, c.HotOps, c.HotMove = workload.Hotspot, 0.01, 0.99, move
+	}
 	plan, err := workload.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := metrics.Settings{"records": "20000", "key-prefix": "user", "value-size": "128"}
-	const puts = 5000
-	summary := &metrics.Summary{Peers: []metrics.PeerCounts{{Counts: metrics.Counts{Gets: 19 * puts, Puts: puts}}}}
+	flags := metrics.Settings{"workload": "YCSB-A", "records": "20000", "distribution": c.Distribution, "hot-keys": fmt.Sprint(c.HotKeys), "hot-ops": fmt.Sprint(c.HotOps), "hot-move": fmt.Sprint(move), "key-prefix": "user", "value-size": "128"}
+	const drawn = 100_000
+	ops := make([]workload.Op, drawn)
+	summary := &metrics.Summary{Peers: make([]metrics.PeerCounts, 1), Workers: []metrics.WorkerAccount{{Drawn: drawn}}}
 	run := metrics.Run{Workload: flags, Nodes: []metrics.RunNode{{Name: "c0", Role: metrics.Client, Summary: summary}}}
 	tests := []struct {
 		lie     string
@@ -239,7 +250,7 @@ func TestAuditEvidence(t *testing.T) {
 		{"15 keys", 1, 15, 7, value.Fixed, "was not read", nil},
 		{"all but one", 1, -1, 7, value.Fixed, "was not read", nil},
 		{"no key is written", 0, math.MaxInt, 7, value.Fixed, "the clients report writes of 0 of the", nil},
-		{"half of the writes are not known", 0.5, math.MaxInt, 7, value.Fixed, "the clients report writes of", nil},
+		{"of twenty writes one is known", 0.05, math.MaxInt, 7, value.Fixed, "the clients report writes of", nil},
 		{"the secret is ignored", 1, math.MaxInt, 8, value.Fixed, "not of the keys that the secret selects", nil},
 		{"another key of the values", 1, math.MaxInt, 7, value.Key{1, 2}, "do not depend on the trial's key", nil},
 		{"a key is not read in the window", 1, math.MaxInt, 7, value.Fixed, "client 0 did not read key user", nil},
@@ -250,6 +261,22 @@ func TestAuditEvidence(t *testing.T) {
 	}
 	tests[0].spots, tests[7].spots = spots, spots[:len(spots)-1]
 	for seed := range seeds() / 12 {
+		c.Seed, summary.Peers[0].Counts = seed, metrics.Counts{}
+		flags["seed"] = fmt.Sprint(seed)
+		drawing, err := workload.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawing.Source(workload.Place{Nodes: 1, Workers: 1}).Fill(ops)
+		puts := make(map[uint64]int) // by record
+		for _, op := range ops {
+			if op.Kind == workload.Read {
+				summary.Peers[0].Counts.Gets++
+			} else {
+				summary.Peers[0].Counts.Puts++
+				puts[op.Key]++
+			}
+		}
 		for _, test := range tests {
 			random := rand.New(rand.NewPCG(seed, 5))
 			record := metrics.AuditRecord{Each: metrics.AuditEach(false), TickNs: 1, Loaded: []uint32{20_000}}
@@ -260,7 +287,7 @@ func TestAuditEvidence(t *testing.T) {
 			}
 			for number, rank := range sample[:min(test.read, len(sample))] {
 				v := metrics.MakeWriteID(0, 0, 1)
-				if random.Float64() < -test.written*math.Expm1(-puts*plan.Mass(rank)) {
+				if random.Float64() < 1-math.Pow(1-test.written, float64(puts[plan.Key(rank)])) {
 					v = metrics.MakeWriteID(0, 0, uint32(20_001+number))
 					keys.Keys, keys.Workers, keys.Versions = append(keys.Keys, int32(number)), append(keys.Workers, 0), append(keys.Versions, v.Version())
 					keys.Sent, keys.Acked = append(keys.Sent, 1), append(keys.Acked, 2)
