@@ -41,10 +41,10 @@ func TestArtifact(t *testing.T) {
 		t.Fatalf("folders %q", tops)
 	}
 	offline := []string{"GOPROXY=off", "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOMODCACHE=" + t.TempDir()}
-	if out := shell(t, tops[0], "./figures.sh", offline...); strings.Count(out, ".csv: OK\n") != 4 {
+	tables, _ := filepath.Glob(filepath.Join(dir, "tables", "*.csv"))
+	if out := shell(t, tops[0], "./figures.sh", offline...); len(tables) == 0 || strings.Count(out, ".csv: OK\n") != len(tables) {
 		t.Errorf("figures.sh:\n%s", out)
 	}
-	tables, _ := filepath.Glob(filepath.Join(dir, "tables", "*.csv"))
 	for _, path := range tables {
 		before, err := os.ReadFile(path)
 		if err != nil {

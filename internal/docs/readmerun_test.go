@@ -150,7 +150,7 @@ func shorten(command string) string {
 		line = strings.Replace(line, "nodes=2,4,6,8", "nodes=2,4", 1)
 	}
 	less := "-records 100000"
-	if !strings.Contains(line, "-warmup") {
+	if !strings.Contains(line, "-warmup") && !strings.Contains(line, "--replay") { // a replay has none
 		less += " -warmup 0.2"
 	}
 	if !regexp.MustCompile(`batch auto|--together`).MatchString(line) { // these need the window as it is
