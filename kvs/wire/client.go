@@ -3,7 +3,9 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/rpc"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -65,20 +67,21 @@ func (c *Client) Wait(call *kvs.Call) error {
 		call.Err = c.codec.cause(call.Err)
 	}
 	if call.Err != nil && !leavesConnection(call.Err) {
+		c.codec.keep(call.Err)
 		_ = c.rpc.Close() // the call's error is the reason
 	}
 	return call.Err
 }
 
-// clientCodec counts the calls for a watchdog, and keeps the error of a failed read:
-// net/rpc passes on only the text of a body's, and neither to later calls (input and send in
+// clientCodec counts the calls for a watchdog, and keeps the error that ended its connection:
+// net/rpc passes on only the text of a body's, and none to later calls (input and send in
 // net/rpc/client.go).
 type clientCodec struct {
 	rpc.ClientCodec
 	sent     atomic.Uint64 // calls
 	answered atomic.Uint64
 	reading  uint64 // the call whose reply is being read, counted from 1
-	readErr  atomic.Pointer[error]
+	ended    atomic.Pointer[error]
 }
 
 // WriteRequest refuses a batch that the server would refuse.
@@ -104,21 +107,21 @@ func (c *clientCodec) ReadResponseBody(body any) error {
 	return err
 }
 
-// keep keeps the error of a failed read.
+// keep keeps the first error of a failed read or a wrong reply: others follow from it.
 func (c *clientCodec) keep(err error) {
 	if err != nil {
 		kept := err // a copy: &err would allocate for each reply, good or not
-		c.readErr.Store(&kept)
+		c.ended.CompareAndSwap(nil, &kept)
 	}
 }
 
 // cause replaces the text in a call's error by the kept error, if it is the same, and adds
 // the kept error to that of a call on a connection that has ended.
 func (c *clientCodec) cause(err error) error {
-	kept := c.readErr.Load()
+	kept := c.ended.Load()
 	switch {
 	case kept == nil:
-	case err == rpc.ErrShutdown:
+	case err == rpc.ErrShutdown, strings.HasSuffix(err.Error(), net.ErrClosed.Error()) && !errors.Is(*kept, net.ErrClosed):
 		return fmt.Errorf("%w: %w", err, *kept)
 	case err.Error() == "reading body "+(*kept).Error():
 		return fmt.Errorf("read the reply: %w", *kept)
