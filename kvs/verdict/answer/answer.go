@@ -117,10 +117,10 @@ func inspect(run metrics.Run) string {
 
 // Rate compares the window's mean, which is total, with the sum of the servers' medians,
 // which the labs' report-tput.py prints; "" without medians, and of a load in stages. The mean of a run that
-// ends with its operations it compares with the rate of the time when no worker had ended.
+// ends with its operations it compares with the sum of the workers' rates, each to its own last reply.
 func Rate(run metrics.Run) string {
 	if all := run.WorkersOpsPerS; all > 0 {
-		return fmt.Sprintf("from the common start to the last reply; while no worker had ended: %s (%+.1f %%)", format.Count(all), 100*(all/run.OpsPerS-1))
+		return fmt.Sprintf("from the common start to the last reply; each worker to its own: %s (%+.1f %%)", format.Count(all), 100*(all/run.OpsPerS-1))
 	}
 	sum := 0.0
 	for _, server := range run.Servers() {
