@@ -331,6 +331,14 @@ func TestRate(t *testing.T) {
 			t.Errorf("%s, want %q", v, want)
 		}
 	}
+	run := witnessed()
+	late := *run.Nodes[1].Summary // it was told late, and measures for longer than the other
+	late.WindowLengthS = 11.5
+	run.Nodes = append(run.Nodes, metrics.RunNode{Name: "c1", Role: metrics.Client, Summary: &late})
+	account.Total(&run.Run)
+	if v := run.made(rows("rate")); !v.Valid {
+		t.Errorf("a longer window: %s", v)
+	}
 }
 
 // Of 40 rounds of 10 operations, some may be between two rounds when the window closes.

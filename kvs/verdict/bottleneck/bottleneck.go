@@ -103,7 +103,7 @@ func (d diagnosis) limit() (kind metrics.BottleneckKind, node, why string) {
 		return metrics.LimitConcurrency, "", d.waiting()
 	case crowded != nil && !d.waits():
 		return metrics.LimitOther, crowded.name(), fmt.Sprintf("it takes %.0f %% of the processors of %s, %s", crowded.other(), crowded.name(), crowded.split())
-	case collector != nil:
+	case collector != nil && !d.waits():
 		return metrics.LimitGC, collector.Name, fmt.Sprintf("collecting it takes %.0f %% of the %s's time on %s", collector.Summary.Saturation.GCPercent, collector.Role, collector.Name)
 	case busiest >= busyCPU && !d.waits():
 		return d.processors()

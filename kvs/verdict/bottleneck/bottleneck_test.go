@@ -103,6 +103,12 @@ func TestFindBottleneck(t *testing.T) {
 		{"another's work beside an idle run", func(r *metrics.Run) { busy(r, 2, 20, 60) }, metrics.LimitConcurrency, "", "other work 40 % on node2"},
 		{"stolen time", func(r *metrics.Run) { busy(r, 1, 60, 95); r.Nodes[1].Summary.Saturation.StolenPercent = 35 }, metrics.LimitOther, "node1", "35 %"},
 		{"garbage", func(r *metrics.Run) { busy(r, 1, 97, 97); r.Nodes[1].Summary.Saturation.GCPercent = 31 }, metrics.LimitGC, "node1", "limited by garbage: collecting it takes 31 % of the server's time on node1; server CPU 97 %"},
+		{"garbage of processes that hardly run, beside others' work", func(r *metrics.Run) {
+			for i := range r.Nodes {
+				busy(r, i, 9, 97)
+				r.Nodes[i].Summary.Saturation.GCPercent = 31
+			}
+		}, metrics.LimitConcurrency, "", "garbage 31 % on node0"},
 		{"garbage of an idle process", func(r *metrics.Run) { r.Nodes[1].Summary.Saturation.GCPercent = 31 }, metrics.LimitConcurrency, "", "garbage 31 % on node1"},
 		{"link, received", func(r *metrics.Run) { r.Nodes[2].Summary.Usage.RxBytesPerS.Avg = 1.17e9 }, metrics.LimitLink, "node2", "limited by network link: 94 % of what it carries on node2; server CPU 50 %"},
 		{"link, sent", func(r *metrics.Run) { r.Nodes[1].Summary.Usage.TxBytesPerS.Avg = 1.18e9 }, metrics.LimitLink, "node1", "94 %"},
