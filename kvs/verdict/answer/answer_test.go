@@ -191,3 +191,18 @@ func TestCaveats(t *testing.T) {
 		t.Errorf("%+v, want the caveats %s", a, want)
 	}
 }
+
+// Trials of an open loop have the latency since operations were due, as a single run has.
+func TestLatencyOfPoint(t *testing.T) {
+	call, op := 1000., 5000.
+	trial := metrics.Trial{P50: &call, P99: &call, OpP50: &op, OpP99: &op}
+	for rate, want := range map[float64]string{
+		0:   "of a call at x: p50 1, p99 1 ms, the medians of the trials",
+		100: "of an operation since it was due at x: p50 5, p99 5 ms, the medians of the trials",
+	} {
+		trial.OfferedOpsPerS = rate
+		if got := latencyOfPoint(metrics.Point{Valid: []metrics.Trial{trial}}, " at x"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

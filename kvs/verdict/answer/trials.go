@@ -154,17 +154,28 @@ func curveLines(plan metrics.Sweep, points []metrics.Point) []string {
 	return curve.Of(plan, points).Lines()
 }
 
-// latencyOfPoint has the medians of the trials' percentiles. at names the point, unless it
-// is the only one.
+// latencyOfPoint has the medians of the trials' percentiles: of operations since they were due
+// in an open loop, of calls in a closed one. at names the point, unless it is the only one.
 func latencyOfPoint(p metrics.Point, at string) string {
 	var parts []string
+	of, open := "of a call", p.Valid[0].OfferedOpsPerS > 0
+	if open {
+		of = "of an operation since it was due"
+	}
 	for _, quantile := range []struct {
-		name string
-		of   func(metrics.Trial) *float64
-	}{{"p50", func(t metrics.Trial) *float64 { return t.P50 }}, {"p99", func(t metrics.Trial) *float64 { return t.P99 }}} {
+		name     string
+		call, op func(metrics.Trial) *float64
+	}{
+		{"p50", func(t metrics.Trial) *float64 { return t.P50 }, func(t metrics.Trial) *float64 { return t.OpP50 }},
+		{"p99", func(t metrics.Trial) *float64 { return t.P99 }, func(t metrics.Trial) *float64 { return t.OpP99 }},
+	} {
+		value := quantile.call
+		if open {
+			value = quantile.op
+		}
 		var values []float64
 		for _, trial := range p.Valid {
-			if us := quantile.of(trial); us != nil {
+			if us := value(trial); us != nil {
 				values = append(values, *us)
 			}
 		}
@@ -175,7 +186,7 @@ func latencyOfPoint(p metrics.Point, at string) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "of a call" + at + ": " + strings.Join(parts, ", ") + " ms, the medians of the trials"
+	return of + at + ": " + strings.Join(parts, ", ") + " ms, the medians of the trials"
 }
 
 // limitOfPoint returns what limits most trials of a point, which at names.

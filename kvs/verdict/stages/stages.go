@@ -76,14 +76,19 @@ func sum(all, more []metrics.Stage) []metrics.Stage {
 // refuse takes away the latencies of a stage in which too few of its operations were answered, or
 // says that no second was whole.
 func refuse(s *metrics.Stage) {
-	offered := metrics.Offered{Ops: s.Due, OpsPerS: float64(s.Due) / s.LengthS}
-	why := offered.Saturated(s.Answered)
+	why := saturated(s)
 	if why == "" && s.Latency.Values == 0 {
 		why = "no whole second"
 	}
 	one := map[string]metrics.Quantiles{"": *s.Latency}
 	metrics.Refuse(one, why)
 	*s.Latency = one[""]
+}
+
+// saturated says that the store did not keep up with a stage; "" if it did.
+func saturated(s *metrics.Stage) string {
+	offered := metrics.Offered{Ops: s.Due, OpsPerS: float64(s.Due) / s.LengthS}
+	return offered.Saturated(s.Answered)
 }
 
 // settled is the length of an interval, in which the backlog may still drain.
@@ -95,7 +100,7 @@ const settled = time.Second
 // nothing in common. One calm second tells a store that stays slow from a machine that is busy at times.
 func recovery(all []metrics.Stage, burst int, last *latency.Stage, ended, ends time.Time) string {
 	n, drained := len(all), all[burst].DrainedS
-	if drained == nil {
+	if drained == nil || saturated(&all[0]) != "" { // it did not keep up before the burst either
 		return ""
 	}
 	text, before := "the backlog has drained, and ", *all[0].Latency

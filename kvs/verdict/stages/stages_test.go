@@ -270,3 +270,11 @@ func TestJudge(t *testing.T) {
 		t.Errorf("%+v of a constant rate", f)
 	}
 }
+
+// A store that does not keep up with the first stage has nothing to recover to.
+func TestNeverKeptUp(t *testing.T) {
+	run, set := simulate(t, burst, workload.Constant, 1, store{always(5 * time.Millisecond), always(0)})
+	if all, why := Of(run, set); len(all) != 3 || why != "" {
+		t.Errorf("%d stages, %q", len(all), why)
+	}
+}
