@@ -39,7 +39,7 @@ var checks = []Check{
 	{"accounts", "the nodes report what the other checks need", watched, checkAccounts},
 	{"clock-rate", "each node's clocks advance as the launcher's", "The node's time is wrong: look at its machine's clock source, and at what its program takes the time from.", checkClocks},
 	{"replies", "every reply that is checked is right", wrong, checkReplies},
-	{"replayed", "the operations of a replay are the trace's, kind by kind", "The client did other work than the trace has: look at how it replays; kvlab's own client passes. In a closed loop workers keep no step: --rate 1x or 50x offers the operations at the trace's times.", checkReplayed},
+	{"replayed", "the operations of a replay are the trace's, kind by kind", "Offer the operations at the trace's times, with --rate 1x or 50x, so that workers keep step. If counts differ, look at how the client replays: kvlab's own client passes.", checkReplayed},
 	{"stages", "the operations of each stage of -rate are those of its level", drawn, checkStages},
 	{"window", "the clients measure at the same time, and something", "Look why a client began late, or measure longer, with --secs.", checkWindow},
 	{"strangers", "nobody else writes to a store", "End what else writes to the servers.", checkStrangers},

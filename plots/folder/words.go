@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -100,10 +101,12 @@ func ResultOf(run metrics.Run) string {
 	return format.Count(run.OpsPerS) + " ops/s"
 }
 
-// DescribeWork returns the workload in a few words.
+// DescribeWork returns the workload in a few words. A trace takes the place of one.
 func DescribeWork(s metrics.Settings) string {
 	work := s.Workload()
-	if theta := s.Theta(); theta != "" {
+	if trace := s["replay"]; trace != "" {
+		work = "replay of " + filepath.Base(trace)
+	} else if theta := s.Theta(); theta != "" {
 		work += " theta " + theta
 	}
 	if s.TLS() {

@@ -45,7 +45,7 @@ type Caveat struct {
 
 // String returns the caveat as a sentence, with what to do.
 func (r Caveat) String() string {
-	return fmt.Sprintf("%s: %s (%s)", r.Text, r.Do, r.Name)
+	return fmt.Sprintf("%s: %s (%s)", r.Text, strings.ToLower(r.Do[:min(1, len(r.Do))])+r.Do[min(1, len(r.Do)):], r.Name)
 }
 
 // Of returns the answer of one run that was judged.
@@ -170,6 +170,12 @@ func checkedOf(run metrics.Run) string {
 		verified += run.Check.Ops
 	}
 	parts := []string{countsOf(run)}
+	if all := run.Workload.Ops(); all > run.Ops {
+		parts = append(parts, fmt.Sprintf("the first %s of %s operations, until -secs were over", format.Count(float64(run.Ops)), format.Count(float64(all))))
+	}
+	if run.Workload.TTL() > 0 && run.Skew != nil {
+		parts = append(parts, fmt.Sprintf("%.1f %% of the reads found their key, as keys expire", 100*run.Skew.HitRate))
+	}
 	if run.Skew != nil && run.Skew.TopShare == 0 {
 		parts = append(parts, "not the shares of keys and servers, which are not fixed")
 	}

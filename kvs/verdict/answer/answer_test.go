@@ -186,7 +186,7 @@ func TestCaveats(t *testing.T) {
 	for _, r := range a.Caveats {
 		got = append(got, r.String())
 	}
-	want := "the rate drifted: Look for what changes while the store runs, or warm up longer (DRIFT); a server was killed in the window: leave out --restart-at for a number to rank (RESTARTED)"
+	want := "the rate drifted: look for what changes while the store runs, or warm up longer (DRIFT); a server was killed in the window: leave out --restart-at for a number to rank (RESTARTED)"
 	if text := strings.Join(got, "; "); text != want || !strings.HasPrefix(a.Restart, "s1 was killed") || !strings.Contains(a.Checked, "counts bounded, as a server was killed") {
 		t.Errorf("%+v, want the caveats %s", a, want)
 	}
@@ -204,5 +204,14 @@ func TestLatencyOfPoint(t *testing.T) {
 		if got := latencyOfPoint(metrics.Point{Valid: []metrics.Trial{trial}}, " at x"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// What ended a run early, and what it did not find, stands beside what was checked.
+func TestCheckedSaysWhatDiffers(t *testing.T) {
+	run := metrics.Run{Workload: metrics.Settings{"ops": "10000000", "ttl": "3s"}, Skew: &metrics.Skew{HitRate: 0.7768, TopShare: 1}}
+	run.Ops = 536_000
+	if got := checkedOf(run); !strings.Contains(got, "the first 536k of 10M operations, until -secs were over, 77.7 % of the reads found their key, as keys expire") {
+		t.Errorf("%q", got)
 	}
 }
