@@ -27,7 +27,7 @@ const (
 	lost    = "Keys that were stored could not be found: look for eviction, expiry, a table of fixed size, deletes of other keys, and servers that mix up whose keys they have."
 	counted = "Counts of servers and clients differ: look for operations that are executed twice, skipped, or answered without being executed, and for what is counted before it is done."
 	wrong   = "A value was not the one that was written under its key: look for buffers that are used again while a reply needs them, for races of reads and writes, and for values that are cut or made up."
-	slow    = "A few calls fill the window: measure longer, with --secs, or find out where the store's time goes, for example with -cpuprofile."
+	slow    = "A few calls fill the window: measure longer, with --secs or more --ops, take a smaller --batch, or find out where the store's time goes, for example with -cpuprofile."
 	drawn   = "The client did other work than its flags say: look at its generator, at how it fills batches, and at its routing; kvlab's own client passes."
 	watched = "The client's account of its time or counts is wrong: look at what it counts and when; kvlab's own client passes."
 )

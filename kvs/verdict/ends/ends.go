@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"kvlab/metrics"
+	"kvlab/metrics/account"
 	"kvlab/workload"
 )
 
@@ -62,7 +63,7 @@ func SlotTime(run metrics.Run, client *metrics.Summary) (whole, empty float64) {
 // worker too much, or too little: 1/k of the result, if all workers' rounds end together.
 func Length(run metrics.Run) metrics.CheckResult {
 	if Ended(run) {
-		return metrics.CheckResult{Outcome: metrics.CheckInapplicable, Evidence: "-ops: nothing is in flight at the window's ends"}
+		return rounds(run)
 	}
 	longest := 0.0
 	name := metrics.OpLatency // of a closed loop, its rounds
@@ -79,6 +80,18 @@ func Length(run metrics.Run) metrics.CheckResult {
 		}
 	}
 	return found(metrics.CheckPassed, "", "a round takes %.3g s, a tenth of the window at most", longest)
+}
+
+// rounds doubts a closed loop that its operations ended after so few rounds that its rate is
+// mostly of the first and the last ones, when not all workers have a round in flight.
+func rounds(run metrics.Run) metrics.CheckResult {
+	for _, node := range run.Clients() {
+		each := float64(account.Rounds(node.Summary).Rounds) / float64(max(1, len(node.Summary.Workers)))
+		if node.Summary.Offered == nil && each < metrics.LeastRounds {
+			return found(metrics.CheckDoubted, node.Name, "each worker made only %.1f rounds of calls", each)
+		}
+	}
+	return found(metrics.CheckPassed, "", "-ops: each worker made %d rounds at least, or had due times", metrics.LeastRounds)
 }
 
 func found(outcome metrics.CheckOutcome, node, layout string, args ...any) metrics.CheckResult {
