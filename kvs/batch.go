@@ -25,6 +25,8 @@ const Headroom = 32
 type Batch struct {
 	buf []byte // Headroom bytes, then the body
 	n   int
+
+	transactional bool // the body is one of transactions
 }
 
 // Reset empties the batch and keeps its memory.
@@ -33,7 +35,7 @@ func (b *Batch) Reset() {
 		b.buf = make([]byte, Headroom, 4096)
 	}
 	b.buf = b.buf[:Headroom]
-	b.n = 0
+	b.n, b.transactional = 0, false
 }
 
 // Len returns the number of operations.

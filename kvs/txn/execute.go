@@ -1,0 +1,237 @@
+package txn
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/route"
+)
+
+// Tally counts what was committed.
+type Tally struct {
+	Ops          [kvs.Kinds]uint64
+	Hits, Misses uint64
+	Keys         uint64 // the sum of the keys, as service.Conn has it
+	Runs         uint64 // whole transactions
+	Parts        uint64 // committed parts of others
+	Refused      uint64 // parts that were refused, by a lock or a fence
+}
+
+func (t *Tally) add(u *Tally) {
+	for kind := range t.Ops {
+		t.Ops[kind] += u.Ops[kind]
+	}
+	t.Hits += u.Hits
+	t.Misses += u.Misses
+	t.Keys += u.Keys
+	t.Runs += u.Runs
+	t.Parts += u.Parts
+	t.Refused += u.Refused
+}
+
+// count counts operations and what a reply has found since it had some hits and misses.
+func (t *Tally) count(ops []kvs.Op, reply *kvs.Reply, hits, misses int) {
+	for i := range ops {
+		t.Ops[ops[i].Kind]++
+		t.Keys += bits.RotateLeft64(route.Word(ops[i].Key), int(ops[i].Kind))
+	}
+	t.Hits += uint64(reply.Hits - hits)
+	t.Misses += uint64(reply.Misses - misses)
+}
+
+// call is the state of an Execute. It is reused.
+type call struct {
+	table *Table
+	owner *owner
+	reply *kvs.Reply
+	now   time.Duration
+	tally Tally
+
+	part    kvs.Part
+	ops     []kvs.Op
+	words   []uint32 // of the keys of ops
+	locks   []lock
+	note    []byte
+	gets    []kvs.Op // of Prepare
+	scratch kvs.Reply
+}
+
+// Execute executes the parts of a batch in order, and appends their answers to reply, which
+// the caller has Reset. now is a clock that never goes back. After an error, which wraps
+// kvs.ErrMalformed or is about a limit, the parts before it are executed, and their answers
+// are lost. The tally is of what was committed, in any case.
+func (t *Table) Execute(batch *kvs.Batch, reply *kvs.Reply, now time.Duration) (Tally, error) {
+	head, parts := batch.Parts()
+	o, err := t.owner(head.Owner)
+	if err != nil {
+		return Tally{}, err
+	}
+	c := t.calls.Get().(*call)
+	defer t.calls.Put(c)
+	c.owner, c.reply, c.now, c.tally = o, reply, now, Tally{}
+	o.mu.Lock()
+	o.forget(head.Mark)
+	o.mu.Unlock()
+	for more := true; more && err == nil; {
+		if c.ops, more, err = parts.Next(&c.part, c.ops); more {
+			err = c.execute()
+		}
+	}
+	c.owner, c.reply = nil, nil
+	clear(c.ops)
+	return c.tally, err
+}
+
+// execute executes one part.
+func (c *call) execute() error {
+	switch c.part.Step {
+	case kvs.Run:
+		c.run()
+	case kvs.Prepare:
+		return c.prepare()
+	case kvs.Overdue:
+		c.overdue()
+	default:
+		return c.decide()
+	}
+	return nil
+}
+
+// answer appends a status alone.
+func (c *call) answer(s kvs.Status) {
+	if s.Refuses() && c.part.Step <= kvs.Prepare {
+		c.tally.Refused++
+	}
+	c.note = append(c.note[:0], byte(s))
+	c.reply.Note(c.note)
+}
+
+// done appends Done and the versions of the operations, given the locks.
+func (c *call) done(locks []lock) {
+	c.note = append(c.note[:0], byte(kvs.Done))
+	for i := range c.ops {
+		c.note = binary.AppendUvarint(c.note, versionOf(locks, c.ops[i].Kind, c.words[i]))
+	}
+	c.reply.Note(c.note)
+}
+
+// want sets the words of the operations, and returns the locks that they need.
+func (c *call) want(locks []lock) []lock {
+	c.words = c.words[:0]
+	for i := range c.ops {
+		c.words = append(c.words, c.table.word(c.ops[i].Key))
+	}
+	return locksOf(locks[:0], c.ops, c.words)
+}
+
+// run executes a whole transaction.
+func (c *call) run() {
+	t := c.table
+	c.locks = c.want(c.locks)
+	if !t.acquire(c.locks, true) {
+		c.answer(kvs.Conflict)
+		return
+	}
+	defer t.release(c.locks, true, true) // after a panic of the engine too
+	c.done(c.locks)
+	hits, misses := c.reply.Hits, c.reply.Misses
+	t.engine.Apply(c.ops, c.reply)
+	c.tally.count(c.ops, c.reply, hits, misses)
+	c.tally.Runs++
+}
+
+// prepare locks a part's keys, reads, stages its writes, and votes.
+func (c *call) prepare() error {
+	o := c.owner
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a, at := o.find(c.part.Number)
+	switch {
+	case a != nil && a.state == barred:
+		c.answer(kvs.Fenced)
+		return nil
+	case a != nil || c.part.Number < o.mark:
+		return fmt.Errorf("%w batch: attempt %d of owner %d is prepared again", kvs.ErrMalformed, c.part.Number, o.id)
+	case len(o.attempts) >= maxKept:
+		return fmt.Errorf("owner %d has %d attempts without a decision: want at most %d", o.id, len(o.attempts), maxKept)
+	}
+	if c.locks = c.want(c.locks); !c.table.acquire(c.locks, false) {
+		c.answer(kvs.Conflict)
+		return nil
+	}
+	a = o.insert(c.part.Number, at)
+	a.since, a.parties, a.locks = c.now, append(a.parties, c.part.Parties...), append(a.locks, c.locks...)
+	c.done(a.locks)
+	hits, misses := c.reply.Hits, c.reply.Misses
+	c.read()
+	a.done.count(c.ops, c.reply, hits, misses)
+	a.done.Parts = 1
+	a.stage(c.ops)
+	return nil
+}
+
+// read appends the results of operations whose writes are not applied yet.
+func (c *call) read() {
+	c.gets = c.gets[:0]
+	for i := range c.ops {
+		op := &c.ops[i]
+		own := ownWrite(c.ops[:i], op.Key)
+		if own == nil && op.Kind.Reads() {
+			c.gets = append(c.gets, kvs.Op{Kind: kvs.Get, Key: op.Key})
+			continue
+		}
+		c.get(c.reply)
+		there, value := own != nil && own.Kind != kvs.Delete, []byte(nil)
+		if there {
+			value = own.Value
+		} else if own == nil && op.Kind == kvs.Delete {
+			c.gets = append(c.gets, kvs.Op{Kind: kvs.Get, Key: op.Key})
+			c.scratch.Reset()
+			c.get(&c.scratch)
+			there = c.scratch.Hits > 0
+		}
+		c.reply.Answer(op.Kind, value, there)
+	}
+	c.get(c.reply)
+}
+
+// get executes the Gets that are collected.
+func (c *call) get(reply *kvs.Reply) {
+	if len(c.gets) > 0 {
+		c.table.engine.Apply(c.gets, reply)
+		c.gets = c.gets[:0]
+	}
+}
+
+// ownWrite returns the last of some operations that writes a key; nil without one.
+func ownWrite(ops []kvs.Op, key []byte) *kvs.Op {
+	for i := len(ops) - 1; i >= 0; i-- {
+		if writes(ops[i].Kind) && bytes.Equal(ops[i].Key, key) {
+			return &ops[i]
+		}
+	}
+	return nil
+}
+
+// stage copies what the operations write.
+func (a *attempt) stage(ops []kvs.Op) {
+	for i := range ops {
+		op := &ops[i]
+		if !writes(op.Kind) {
+			continue
+		}
+		at := len(a.data)
+		a.data = append(append(a.data, op.Key...), op.Value...)
+		kind := op.Kind
+		if kind == kvs.ReadModifyWrite {
+			kind = kvs.Put // it has read
+		}
+		// append may move the data: what was copied before stays valid where it was.
+		key := at + len(op.Key)
+		a.writes = append(a.writes, kvs.Op{Kind: kind, Key: a.data[at:key:key], Value: a.data[key:len(a.data):len(a.data)]})
+	}
+}
