@@ -28,7 +28,7 @@ var forbidden = []struct{ from, to, but, why string }{
 	{`^(kvs|plots|workload|metrics|internal)(/|$)`, `^extra/`, ``, "the core knows no extra"},
 	{`^extra/`, `^extra/`, `^extra/rivals/kvs.* > `, "an extra knows no other, but rivals' mains"},
 	{``, `^cmd/`, ``, "nobody imports a main"},
-	{`^kvs/(route|engine|service|wire|driver|value|history|loadgen)(/|$)`, `^kvs/(server|client|node|verdict|experiment|cluster)(/|$)`, ``, "what is measured does not know what measures it"},
+	{`^kvs/(route|engine|txn|service|wire|driver|value|history|loadgen)(/|$)`, `^kvs/(server|client|node|verdict|experiment|cluster)(/|$)`, ``, "what is measured does not know what measures it"},
 	{`^kvs/(server|client|node)(/|$)`, `^kvs/(verdict|experiment|cluster)(/|$)`, ``, "a node does not know its launcher"},
 	{`^kvs/(verdict|experiment)(/|$)`, `^(kvs/(cluster|node|server|client|loadgen|driver|wire|engine)|plots)(/|$)`, ``, "a judge reads records"},
 	{`^plots(/|$)`, `^kvs/(cluster|node|server|client|loadgen|driver|wire|engine|service)(/|$)`, ``, "a report reads records"},

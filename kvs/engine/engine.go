@@ -73,6 +73,18 @@ func (r Row) CheckVersions() error {
 	return fmt.Errorf("-engine %s keeps no versions of its values: want -engine %s", r.Name, strings.Join(have, " or "))
 }
 
+// CheckTransactions returns an error that says why transactions cannot work on the engine, or
+// nil.
+func (r Row) CheckTransactions() error {
+	switch {
+	case r.NoStore:
+		return fmt.Errorf("-engine %s has no store", r.Name)
+	case r.Syncs != nil:
+		return fmt.Errorf("-engine %s is on disk, and the votes and decisions of transactions are not: want an engine in memory", r.Name)
+	}
+	return nil
+}
+
 // scans are the kinds that need an order of the keys.
 var scans = []kvs.Kind{kvs.Scan, kvs.ScanPart}
 

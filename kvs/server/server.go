@@ -64,6 +64,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string, gatewa
 	}
 	row, _ := engine.Find(config.Engine) // parse has refused errors, as those of -inject below
 	config.Null, config.CheckKinds, config.Unversioned = row.NoStore, row.CheckKinds, row.CheckVersions()
+	config.Untransactional = row.CheckTransactions()
 	s := &server{config: config, node: n, failed: make(chan error, 1), abandon: make(chan struct{}), met: make(chan struct{})}
 	store, instance, closeStore, err := s.openStore(row)
 	if err != nil {

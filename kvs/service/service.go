@@ -13,9 +13,11 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"kvlab/kvs"
 	"kvlab/kvs/route"
+	"kvlab/kvs/txn"
 	"kvlab/metrics"
 )
 
@@ -31,6 +33,10 @@ type Service struct {
 	resumed, hits atomic.Uint64 // see Retries
 
 	placement placementCheck
+
+	transactions sync.Once
+	table        *txn.Table // see transact
+	began        time.Time
 
 	mu       sync.Mutex
 	conns    map[*Conn]bool             // open; guarded by mu
@@ -139,6 +145,10 @@ type Conn struct {
 	// Versions makes BatchPutGet take compact batches, and give replies versions. It is set
 	// before the first call, and only if the engine has versions.
 	Versions bool
+
+	// Transactions permits batches of transactions. It is set before the first call, and only
+	// if the engine is in memory.
+	Transactions bool
 
 	mu   sync.Mutex
 	done metrics.Counts // guarded by mu
@@ -308,11 +318,15 @@ func (a *account) end(all int, err *error) {
 }
 
 // BatchPutGet applies a batch and fills reply with one result for each operation, in
-// order. It is the store's one remote method. A malformed batch, a reply of more than
+// order, or one for each part and operation of transactions that was executed. It is the
+// store's one remote method. A malformed batch, a reply of more than
 // MaxBody bytes or a panic in the engine is an error: the effect of the batch is then
 // unknown, as after ErrNotDurable. Operations that the engine did apply are counted.
 func (c *Conn) BatchPutGet(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	reply.Reset()
+	if batch.Transactional() {
+		return c.transact(batch, reply)
+	}
 	if c.Dedup {
 		reply.Dedup(batch.Len())
 		defer reply.EndDedup()

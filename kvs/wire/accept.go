@@ -50,6 +50,7 @@ func (c *Conn) open(o Options, service *service.Service) (err error) {
 		return err
 	}
 	c.node, c.Service.Dedup, c.Service.Versions = peer.Node, peer.Dedup, peer.Cache
+	c.Service.Transactions = peer.Transactions
 	c.codec = codecNamed(peer.Codec).server(c.conn, peer.Features, o.Limits)
 	c.timer = WatchRequests(c.conn, o.Limits)
 	return nil

@@ -97,16 +97,17 @@ func noEOF(err error) error {
 // together.
 type binaryServer struct {
 	binaryConn
-	limits  Limits
-	largest int // body so far
-	out     *bufio.Writer
+	limits       Limits
+	transactions bool // the client may send them
+	largest      int  // body so far
+	out          *bufio.Writer
 }
 
 // opened is where the codecs' clock starts: time.Since is cheaper than time.Now.
 var opened = time.Now()
 
 func newBinaryServer(conn net.Conn, features Features, limits Limits) serverCodec {
-	c := &binaryServer{binaryConn: binaryConn{conn: conn, crc: features.CRC}, limits: limits}
+	c := &binaryServer{binaryConn: binaryConn{conn: conn, crc: features.CRC}, limits: limits, transactions: features.Transactions}
 	c.acquireBuffers()
 	return c
 }
@@ -118,11 +119,18 @@ func (c *binaryServer) await() error {
 
 func (c *binaryServer) read(r *Request) error {
 	r.Err = nil
-	if err := c.readHeader(requestFrame); err != nil {
+	var err error
+	if c.transactions {
+		err = c.readHeader(requestFrame, transactionFrame)
+	} else {
+		err = c.readHeader(requestFrame)
+	}
+	if err != nil {
 		return err
 	}
 	r.Seq = c.next.seq
 	r.Err = c.readBatch(&r.Batch)
+	r.Batch.SetTransactional(c.next.kind == transactionFrame)
 	r.arrived = time.Since(opened)
 	return r.Err
 }
@@ -224,7 +232,7 @@ func newBinaryClient(conn net.Conn, features Features) rpc.ClientCodec {
 
 func (c *binaryClient) WriteRequest(r *rpc.Request, body any) error {
 	batch := body.(*kvs.Batch)
-	return c.write(header{kind: requestFrame, seq: r.Seq, count: uint32(batch.Len())}, batch.Frame())
+	return c.write(requestHeader(r.Seq, batch), batch.Frame())
 }
 
 func (c *binaryClient) ReadResponseHeader(r *rpc.Response) error {

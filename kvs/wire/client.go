@@ -60,7 +60,7 @@ var ErrUnknown = errors.New("the server's process ended before it answered: the 
 func (c *Client) Wait(call *kvs.Call) error {
 	done := <-call.State.(chan *rpc.Call)
 	call.Err = done.Error
-	if call.Err == nil && call.Reply.Len() != call.Batch.Len() {
+	if n := call.Batch.Len(); call.Err == nil && call.Reply.Len() != n && (!call.Batch.Transactional() || call.Reply.Len() > n) {
 		call.Err = fmt.Errorf("%w reply: %d results for %d operations", kvs.ErrMalformed, call.Reply.Len(), call.Batch.Len())
 	}
 	if call.Err != nil {

@@ -25,7 +25,7 @@ func (c Codec) Label() (name, description string) { return c.name, "" }
 
 // codecs are the codecs that a program knows, the default first.
 var codecs = []Codec{
-	{"binary", newBinaryClient, newBinaryServer, Features{Dedup: true, CRC: true, Retry: true, Cache: true}},
+	{"binary", newBinaryClient, newBinaryServer, Features{Dedup: true, CRC: true, Retry: true, Cache: true, Transactions: true}},
 	MessageCodec("gob", newGobStream),
 }
 
@@ -36,6 +36,8 @@ type Features struct {
 	CRC   bool `json:"crc,omitempty"`      // -crc: every body has a checksum, both ways
 	Retry bool `json:"retry,omitempty"`    // -retry: the client reconnects, and sends calls again
 	Cache bool `json:"cache,omitempty"`    // -cache: batches are compact, and replies have versions
+
+	Transactions bool `json:"txn,omitempty"` // -txn: batches of transactions too (kvs/transaction.go); not with Dedup or Cache
 }
 
 // Codecs are the codecs' names, the default first.
@@ -67,7 +69,8 @@ func CheckCodec(name string, features Features) error {
 		check("-cache", features.Cache, c.supports.Cache), // before -dedup, which it includes
 		check("-dedup", features.Dedup, c.supports.Dedup),
 		check("-crc", features.CRC, c.supports.CRC),
-		check("-retry", features.Retry, c.supports.Retry))
+		check("-retry", features.Retry, c.supports.Retry),
+		check("-txn", features.Transactions, c.supports.Transactions))
 }
 
 // serverCodec is a codec's server end. It belongs to one goroutine.

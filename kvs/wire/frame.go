@@ -25,8 +25,18 @@ type frameType uint8
 const (
 	requestFrame frameType = 1 + iota
 	replyFrame
-	errorFrame // a reply whose body is the error's text
+	errorFrame       // a reply whose body is the error's text
+	transactionFrame // a request whose batch is one of transactions
 )
+
+// requestHeader returns the header of a batch, without its size and checksum.
+func requestHeader(seq uint64, batch *kvs.Batch) header {
+	h := header{kind: requestFrame, seq: seq, count: uint32(batch.Len())}
+	if batch.Transactional() {
+		h.kind = transactionFrame
+	}
+	return h
+}
 
 // header is sent before every body, little-endian:
 //
@@ -100,7 +110,7 @@ func parseHeader(frame []byte, types ...frameType) (header, error) {
 		size:  bodySize(frame),
 		body:  le.Uint32(frame[24:]),
 	}
-	if h.took != 0 && h.kind == requestFrame || h.flags&^allFlags != 0 || h.flags&checked == 0 && h.body != 0 {
+	if h.took != 0 && (h.kind == requestFrame || h.kind == transactionFrame) || h.flags&^allFlags != 0 || h.flags&checked == 0 && h.body != 0 {
 		return header{}, fmt.Errorf("%w: type %d, flags %02x, a time of %v and body check %08x do not go together", errFrame, h.kind, h.flags, h.took, h.body)
 	}
 	if h.size > kvs.MaxBody {

@@ -188,6 +188,10 @@ func (o Options) objection(h message) error {
 		return fmt.Errorf("the server (%s) has one value for all keys, which -dedup would send once: its replies would not have the right size", o.Node)
 	case h.Cache && o.Unversioned != nil:
 		return fmt.Errorf("the server (%s): -cache: %w", o.Node, o.Unversioned)
+	case h.Transactions && (h.Dedup || h.Cache):
+		return errors.New("a client with -txn has neither -dedup nor -cache")
+	case h.Transactions && o.Untransactional != nil:
+		return fmt.Errorf("the server (%s): -txn: %w", o.Node, o.Untransactional)
 	case h.Lane < 0 || h.Lane >= service.MaxLanes:
 		return fmt.Errorf("the client's connection has the number %d; want 0 to %d", h.Lane, service.MaxLanes-1)
 	case len(h.Nonce) < 16:

@@ -81,6 +81,10 @@ type Options struct {
 	// Unversioned says why the server refuses clients with a Cache; nil: its engine has
 	// versions.
 	Unversioned error
+
+	// Untransactional says why the server refuses clients with Transactions; nil: its engine
+	// can execute them.
+	Untransactional error
 }
 
 // maxSocketBuffer is the largest SocketBuffer.

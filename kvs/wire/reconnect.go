@@ -287,7 +287,7 @@ func (p *pendingCalls) frames(conn *sessionConn) (frames []byte, calls int) {
 	for number := first; number < first+uint64(calls); number++ {
 		batch := p.at(number).batch
 		frame := batch.Frame()
-		conn.seal(header{kind: requestFrame, seq: number, count: uint32(batch.Len())}, frame)
+		conn.seal(requestHeader(number, batch), frame)
 		frames = append(frames, frame...)
 	}
 	return frames, calls
