@@ -19,9 +19,9 @@ import (
 //	  count   uvarint  } of Run and Prepare: the operations, as in any batch; no scans
 //	  ops              }
 //
-// The answer to each part is a value: its Status in 1 byte, and after that of Run and Prepare
-// with Done the version of each operation, uvarints. Their results follow as in any reply. A
-// batch counts its parts and its operations, and so does its reply.
+// The answer to each part is a value: its Status in 1 byte, and for a Run or a Prepare that got
+// its locks the version of each operation, uvarints. Then the results follow, as in any reply.
+// A batch counts its parts and its operations, and so does its reply.
 
 // Step is what a part asks for.
 type Step uint8
@@ -226,8 +226,11 @@ func (a *Answer) Next() (n uint64, ok bool) {
 	return n, true
 }
 
-// NextAnswer returns the answer to the next part. Results follow only Done, of Run and
-// Prepare. The error wraps ErrMalformed.
+// Follows reports whether the results of a Run or a Prepare follow its answer. They are worth
+// nothing unless the status is Done.
+func (a *Answer) Follows() bool { return len(a.rest) > 0 }
+
+// NextAnswer returns the answer to the next part. The error wraps ErrMalformed.
 func (r *Results) NextAnswer() (Answer, error) {
 	result, err := r.Next()
 	if err == nil && (len(result.Value) == 0 || Status(result.Value[0]) >= statuses) {

@@ -34,6 +34,9 @@ type Service struct {
 
 	placement placementCheck
 
+	// Policy is that of transactions. It is set before the first connection.
+	Policy txn.Policy
+
 	transactions sync.Once
 	table        *txn.Table // see transact
 	began        time.Time

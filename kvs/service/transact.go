@@ -17,7 +17,7 @@ func (c *Conn) transact(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	if !c.Transactions {
 		return fmt.Errorf("%w batch: transactions on a connection without -txn", kvs.ErrMalformed)
 	}
-	s.transactions.Do(func() { s.table, s.began = txn.New(s.engine), time.Now() })
+	s.transactions.Do(func() { s.table, s.began = txn.New(s.engine, s.Policy), time.Now() })
 	var tally txn.Tally
 	defer func() {
 		if p := recover(); p != nil {

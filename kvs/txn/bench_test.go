@@ -18,7 +18,9 @@ type steady struct {
 	step          kvs.Step
 }
 
-func newSteady(step kvs.Step) *steady { return &steady{table: New(engine.NewMutex()), step: step} }
+func newSteady(step kvs.Step) *steady {
+	return &steady{table: New(engine.NewMutex(), policies[0]), step: step}
+}
 
 func (s *steady) call(fail func(...any)) {
 	const transactions = 64

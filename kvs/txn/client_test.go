@@ -25,10 +25,12 @@ type cluster struct {
 }
 
 // newCluster returns servers with some bits of words each: few words have several keys.
-func newCluster(t testing.TB, servers, keys, bits int) *cluster {
+func newCluster(t testing.TB, policy Policy, servers, keys, bits int) *cluster {
 	c := &cluster{t: t, began: time.Now()}
 	for range servers {
-		c.tables = append(c.tables, newTable(engine.NewSyncMap(), bits))
+		table := newTable(engine.NewSyncMap(), policy, bits)
+		table.patience = 2 * time.Millisecond
+		c.tables = append(c.tables, table)
 	}
 	for i := range keys {
 		c.keys = append(c.keys, fmt.Appendf(nil, "key%d", i))
@@ -61,7 +63,8 @@ type worker struct {
 	batches  []kvs.Batch
 	replies  []kvs.Reply
 	tally    Tally
-	refused  int
+	refused  map[kvs.Status]int
+	age      uint64 // of the round: the time of its oldest transaction's first attempt, and the worker
 
 	halves bool // a fault: it runs the parts of a transaction one by one
 	greedy bool // a fault: it commits what voted, though another server refused
@@ -70,7 +73,7 @@ type worker struct {
 }
 
 func (c *cluster) worker(id int, seed uint64) *worker {
-	return &worker{cluster: c, Rand: rand.New(rand.NewPCG(seed, uint64(id))), id: id, batches: make([]kvs.Batch, len(c.tables)), replies: make([]kvs.Reply, len(c.tables))}
+	return &worker{cluster: c, Rand: rand.New(rand.NewPCG(seed, uint64(id))), id: id, batches: make([]kvs.Batch, len(c.tables)), replies: make([]kvs.Reply, len(c.tables)), refused: map[kvs.Status]int{}}
 }
 
 // draw returns a transaction of some operations.
@@ -92,7 +95,7 @@ func (w *worker) draw(ops int) serial.Attempt {
 // begin empties the batches.
 func (w *worker) begin(mark uint64) {
 	for i := range w.batches {
-		w.batches[i].Begin(kvs.Head{Owner: uint64(w.id), Mark: mark})
+		w.batches[i].Begin(kvs.Head{Owner: uint64(w.id), Mark: mark, Age: w.age})
 	}
 }
 
@@ -133,6 +136,9 @@ func (w *worker) parties(a *serial.Attempt) (servers []uint16, ops []int) {
 func (w *worker) round(all []serial.Attempt) (refused []serial.Attempt) {
 	if len(all) == 0 {
 		return nil
+	}
+	if all[0].Try == 0 {
+		w.age = uint64(w.now())<<8 | uint64(w.id)
 	}
 	w.begin(uint64(all[0].Number))
 	for i := range all {
@@ -184,7 +190,9 @@ func (w *worker) vote(all []serial.Attempt) (no, runs []bool) {
 			runs[i] = len(parties) == 1 || w.halves
 			if answer.Status != kvs.Done {
 				no[i] = true
-				w.refused++
+				w.refused[answer.Status]++
+			}
+			if !answer.Follows() {
 				continue
 			}
 			w.results(server, &all[i], &answer, &results)

@@ -48,6 +48,8 @@ func (c *call) end(a *attempt, permits state, commit bool) kvs.Status {
 		return kvs.Aborted
 	case a.state == committed || a.state == aborted: // again
 		return kvs.Done
+	case a.state == locking: // its owner cannot have decided
+		return kvs.Absent
 	case a.state == barred && permits == fenced && !commit:
 		return kvs.Done
 	case a.state == barred && permits == fenced:
@@ -64,7 +66,7 @@ func (c *call) end(a *attempt, permits state, commit bool) kvs.Status {
 		c.table.engine.Apply(a.writes, &c.scratch)
 		c.tally.add(&a.done)
 	}
-	c.table.release(a.locks, false, commit)
+	c.table.unlockAll(a, false, commit)
 	a.locks = a.locks[:0]
 	return kvs.Done
 }
@@ -81,7 +83,10 @@ func (c *call) fence(o *owner, a *attempt, at int) error {
 		a = o.insert(c.part.Number, at)
 		a.state = barred
 	}
-	if a.state == voted {
+	switch a.state {
+	case locking:
+		a.state = barred
+	case voted:
 		a.state = fenced
 	}
 	c.answer([...]kvs.Status{fenced: kvs.Voted, barred: kvs.Absent, committed: kvs.Committed, aborted: kvs.Aborted}[a.state])

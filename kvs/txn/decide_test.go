@@ -70,7 +70,7 @@ func TestSteps(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			table := newTable(engine.NewSyncMap(), 4)
+			table := newTable(engine.NewSyncMap(), policies[0], 4)
 			for i, s := range test.steps {
 				if got, err := s.send(t, table, 0, 0); err != nil || got != s.want {
 					t.Fatalf("step %d: %s, %v; want %s", i, got, err, s.want)
@@ -96,7 +96,7 @@ func TestSteps(t *testing.T) {
 
 // A mark forgets what is decided, and nothing else; an attempt is not prepared twice.
 func TestMark(t *testing.T) {
-	table := newTable(engine.NewSyncMap(), 4)
+	table := newTable(engine.NewSyncMap(), policies[0], 4)
 	for _, s := range []part{{1, kvs.Prepare, 1, kvs.Done}, {1, kvs.Commit, 1, kvs.Done}, {1, kvs.Prepare, 2, kvs.Done}} {
 		if got, err := s.send(t, table, 0, 0); err != nil || got != s.want {
 			t.Fatalf("%s, %v; want %s", got, err, s.want)
@@ -124,7 +124,7 @@ func TestMark(t *testing.T) {
 
 // An attempt is overdue after the lease, until somebody settles it.
 func TestOverdue(t *testing.T) {
-	c := newCluster(t, 1, 1, 4)
+	c := newCluster(t, policies[0], 1, 1, 4)
 	if _, err := (part{1, kvs.Prepare, 7, 0}).send(t, c.tables[0], 0, time.Minute); err != nil {
 		t.Fatal(err)
 	}

@@ -49,15 +49,27 @@ type call struct {
 	owner *owner
 	reply *kvs.Reply
 	now   time.Duration
+	age   uint64
 	tally Tally
 
 	part    kvs.Part
 	ops     []kvs.Op
 	words   []uint32 // of the keys of ops
-	locks   []lock
+	self    attempt  // of a Run
 	note    []byte
 	gets    []kvs.Op // of Prepare
 	scratch kvs.Reply
+
+	// With a policy that waits.
+	votes  []vote // what it has prepared
+	waited time.Duration
+	timer  *time.Timer
+}
+
+// vote is a prepared attempt, and where the answer to it is in the reply.
+type vote struct {
+	attempt *attempt
+	at      int
 }
 
 // Execute executes the parts of a batch in order, and appends their answers to reply, which
@@ -72,7 +84,7 @@ func (t *Table) Execute(batch *kvs.Batch, reply *kvs.Reply, now time.Duration) (
 	}
 	c := t.calls.Get().(*call)
 	defer t.calls.Put(c)
-	c.owner, c.reply, c.now, c.tally = o, reply, now, Tally{}
+	c.owner, c.reply, c.now, c.age, c.tally, c.waited = o, reply, now, head.Age, Tally{}, 0
 	o.mu.Lock()
 	o.forget(head.Mark)
 	o.mu.Unlock()
@@ -81,6 +93,7 @@ func (t *Table) Execute(batch *kvs.Batch, reply *kvs.Reply, now time.Duration) (
 			err = c.execute()
 		}
 	}
+	c.vote()
 	c.owner, c.reply = nil, nil
 	clear(c.ops)
 	return c.tally, err
@@ -110,13 +123,14 @@ func (c *call) answer(s kvs.Status) {
 	c.reply.Note(c.note)
 }
 
-// done appends Done and the versions of the operations, given the locks.
-func (c *call) done(locks []lock) {
+// done appends Done and the versions of the operations, given the locks. It returns where the
+// status is.
+func (c *call) done(locks []lock) (at int) {
 	c.note = append(c.note[:0], byte(kvs.Done))
 	for i := range c.ops {
 		c.note = binary.AppendUvarint(c.note, versionOf(locks, c.ops[i].Kind, c.words[i]))
 	}
-	c.reply.Note(c.note)
+	return c.reply.Note(c.note)
 }
 
 // want sets the words of the operations, and returns the locks that they need.
@@ -130,22 +144,68 @@ func (c *call) want(locks []lock) []lock {
 
 // run executes a whole transaction.
 func (c *call) run() {
-	t := c.table
-	c.locks = c.want(c.locks)
-	if !t.acquire(c.locks, true) {
-		c.answer(kvs.Conflict)
+	t, a := c.table, &c.self
+	a.locks = c.want(a.locks)
+	if s := c.lockAll(a, true); s != kvs.Done {
+		c.answer(s)
 		return
 	}
-	defer t.release(c.locks, true, true) // after a panic of the engine too
-	c.done(c.locks)
+	if t.policy.meets != nil && !a.hold.CompareAndSwap(acquiring, final) {
+		t.unlockAll(a, true, false)
+		c.answer(kvs.Wounded)
+		return
+	}
+	defer t.unlockAll(a, true, true) // after a panic of the engine too
+	c.done(a.locks)
 	hits, misses := c.reply.Hits, c.reply.Misses
 	t.engine.Apply(c.ops, c.reply)
 	c.tally.count(c.ops, c.reply, hits, misses)
 	c.tally.Runs++
 }
 
-// prepare locks a part's keys, reads, stages its writes, and votes.
+// prepare locks a part's keys, reads, stages the writes, and votes.
 func (c *call) prepare() error {
+	o, t := c.owner, c.table
+	a, err := c.open()
+	if a == nil {
+		return err
+	}
+	a.locks = c.want(a.locks)
+	s := c.lockAll(a, false)
+	if s == kvs.Done && t.policy.meets != nil && !a.hold.CompareAndSwap(acquiring, locked) {
+		t.unlockAll(a, false, false)
+		s = kvs.Wounded
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case a.state == barred: // while it waited
+		if s == kvs.Done {
+			t.unlockAll(a, false, false)
+		}
+		c.answer(kvs.Fenced)
+		return nil
+	case s != kvs.Done:
+		o.free = append(o.free, o.remove(a.number))
+		c.answer(s)
+		return nil
+	}
+	a.state = voted
+	at := c.done(a.locks)
+	if t.policy.meets != nil {
+		c.votes = append(c.votes, vote{a, at})
+	}
+	hits, misses := c.reply.Hits, c.reply.Misses
+	c.read()
+	a.done.count(c.ops, c.reply, hits, misses)
+	a.done.Parts = 1
+	a.stage(c.ops)
+	return nil
+}
+
+// open returns a new attempt, which nobody but a fence touches before the vote. It returns nil
+// if it has answered, or with an error.
+func (c *call) open() (*attempt, error) {
 	o := c.owner
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,25 +213,15 @@ func (c *call) prepare() error {
 	switch {
 	case a != nil && a.state == barred:
 		c.answer(kvs.Fenced)
-		return nil
+		return nil, nil
 	case a != nil || c.part.Number < o.mark:
-		return fmt.Errorf("%w batch: attempt %d of owner %d is prepared again", kvs.ErrMalformed, c.part.Number, o.id)
+		return nil, fmt.Errorf("%w batch: attempt %d of owner %d is prepared again", kvs.ErrMalformed, c.part.Number, o.id)
 	case len(o.attempts) >= maxKept:
-		return fmt.Errorf("owner %d has %d attempts without a decision: want at most %d", o.id, len(o.attempts), maxKept)
-	}
-	if c.locks = c.want(c.locks); !c.table.acquire(c.locks, false) {
-		c.answer(kvs.Conflict)
-		return nil
+		return nil, fmt.Errorf("owner %d has %d attempts without a decision: want at most %d", o.id, len(o.attempts), maxKept)
 	}
 	a = o.insert(c.part.Number, at)
-	a.since, a.parties, a.locks = c.now, append(a.parties, c.part.Parties...), append(a.locks, c.locks...)
-	c.done(a.locks)
-	hits, misses := c.reply.Hits, c.reply.Misses
-	c.read()
-	a.done.count(c.ops, c.reply, hits, misses)
-	a.done.Parts = 1
-	a.stage(c.ops)
-	return nil
+	a.since, a.parties = c.now, append(a.parties, c.part.Parties...)
+	return a, nil
 }
 
 // read appends the results of operations whose writes are not applied yet.

@@ -15,7 +15,8 @@
 // prepared attempt, so nothing deadlocks. A prepared attempt holds its locks from its vote
 // until its decision.
 //
-// A lock that a prepared attempt holds refuses the part: the policy nowait.
+// With the policy nowait, a lock that a prepared attempt holds refuses the part. The others
+// wait; then a table keeps lists of holders, and a Run is an attempt like others.
 //
 // An attempt is named by its owner and a number, which grows from attempt to attempt. The
 // table keeps a decided one until the owner's mark passes it: then all servers have decided
@@ -46,9 +47,13 @@ const Lease = time.Second
 // Table executes the transactions of a server. It is safe for concurrent use.
 type Table struct {
 	engine kvs.Engine
+	policy Policy
 	words  []atomic.Uint64 // see lock.go
 	shift  int             // of a hash, to its word
 	calls  sync.Pool       // of *call
+
+	stripes  []stripe // of a policy that waits
+	patience time.Duration
 
 	mu     sync.RWMutex
 	owners map[uint64]*owner // guarded by mu; an owner is never removed
@@ -56,10 +61,13 @@ type Table struct {
 
 // New returns a table whose transactions work on an engine. No other operation may change the
 // engine's keys while transactions run.
-func New(engine kvs.Engine) *Table { return newTable(engine, wordBits) }
+func New(engine kvs.Engine, policy Policy) *Table { return newTable(engine, policy, wordBits) }
 
-func newTable(engine kvs.Engine, bits int) *Table {
-	t := &Table{engine: engine, words: make([]atomic.Uint64, 1<<bits), shift: 64 - bits, owners: map[uint64]*owner{}}
+func newTable(engine kvs.Engine, policy Policy, bits int) *Table {
+	t := &Table{engine: engine, policy: policy, patience: Patience, words: make([]atomic.Uint64, 1<<bits), shift: 64 - bits, owners: map[uint64]*owner{}}
+	if policy.meets != nil {
+		t.stripes = make([]stripe, stripes)
+	}
 	t.calls.New = func() any { return &call{table: t} }
 	return t
 }
@@ -85,10 +93,11 @@ type owner struct {
 type state uint8
 
 const (
-	voted     state = iota
-	fenced          // and voted
-	barred          // fenced, and never prepared here
-	committed       // and applied
+	locking state = iota // its Prepare is under way
+	voted
+	fenced    // and voted
+	barred    // fenced, and never prepared here
+	committed // and applied
 	aborted
 )
 
@@ -99,6 +108,9 @@ type attempt struct {
 	since   time.Duration // when it voted, by the caller's clock
 	parties []uint16
 	locks   []lock
+	age     uint64       // of its call
+	hold    atomic.Int32 // see wait.go
+	wake    chan struct{}
 	writes  []kvs.Op // in data
 	data    []byte
 	done    Tally
@@ -145,8 +157,16 @@ func (o *owner) insert(number uint64, at int) *attempt {
 	} else {
 		a = new(attempt)
 	}
-	*a = attempt{number: number, parties: a.parties[:0], locks: a.locks[:0], writes: a.writes[:0], data: a.data[:0]}
+	a.number, a.state, a.done = number, locking, Tally{}
+	a.parties, a.locks, a.writes, a.data = a.parties[:0], a.locks[:0], a.writes[:0], a.data[:0]
 	o.attempts = slices.Insert(o.attempts, at, a)
+	return a
+}
+
+// remove removes an attempt, and returns it.
+func (o *owner) remove(number uint64) *attempt {
+	a, at := o.find(number)
+	o.attempts = slices.Delete(o.attempts, at, at+1)
 	return a
 }
 
@@ -159,7 +179,7 @@ func (o *owner) forget(mark uint64) {
 			kept = append(kept, o.attempts[i:]...)
 			break
 		}
-		if a.state == voted || a.state == fenced { // its owner's mark is wrong
+		if a.state < barred { // its owner's mark is wrong
 			kept = append(kept, a)
 			continue
 		}

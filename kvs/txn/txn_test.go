@@ -116,6 +116,11 @@ func (c *cluster) free() {
 				c.t.Fatalf("server %d: word %d is locked: %x", server, word, w)
 			}
 		}
+		for i := range t.stripes {
+			if s := &t.stripes[i]; len(s.holders)+len(s.waiters) > 0 {
+				c.t.Fatalf("server %d: %+v hold and %+v wait", server, s.holders, s.waiters)
+			}
+		}
 	}
 }
 
@@ -128,81 +133,96 @@ func rounds(t *testing.T, n int) (seed uint64, rounds int) {
 	return seed, n
 }
 
-// Whatever many workers do at the same time is strictly serializable, and the tallies are
-// what they committed.
+// Whatever many workers do at the same time is strictly serializable, by each policy, and the
+// tallies are what they committed.
 func TestSerializable(t *testing.T) {
-	seed, n := rounds(t, 100)
-	commits, refused, cross := 0, 0, 0
-	for i := range n {
-		c := newCluster(t, 1+i%3, 6, 2+i%5)
-		all := c.play(seed+uint64(i), 5, nil)
-		h := c.history(all)
-		if f := serial.Check(h); f != nil {
-			t.Fatalf("seed %d: %s", seed+uint64(i), f.Why)
-		}
-		c.free()
-		var want, got [kvs.Kinds]uint64
-		for _, w := range all {
-			for kind, n := range w.tally.Ops {
-				got[kind] += n
-			}
-			refused += w.refused
-			cross += int(w.tally.Parts)
-		}
-		for _, a := range h.Attempts {
-			if a.Outcome != serial.Committed {
-				continue
-			}
-			commits++
-			for _, o := range a.Ops {
-				switch {
-				case o.Reads && o.Wrote != metrics.NoWrite:
-					want[kvs.ReadModifyWrite]++
-				case o.Reads:
-					want[kvs.Get]++
-				default:
-					want[kvs.Put]++
+	for _, policy := range policies {
+		t.Run(policy.name, func(t *testing.T) {
+			seed, n := rounds(t, 100)
+			commits, cross, refused := 0, 0, map[kvs.Status]int{}
+			for i := range n {
+				c := newCluster(t, policy, 1+i%3, 6, 2+i%5)
+				all := c.play(seed+uint64(i), 5, nil)
+				h := c.history(all)
+				if f := serial.Check(h); f != nil {
+					t.Fatalf("seed %d: %s", seed+uint64(i), f.Why)
+				}
+				c.free()
+				var got [kvs.Kinds]uint64
+				for _, w := range all {
+					for kind, n := range w.tally.Ops {
+						got[kind] += n
+					}
+					for status, n := range w.refused {
+						refused[status] += n
+					}
+					cross += int(w.tally.Parts)
+				}
+				some, want := commitsOf(h)
+				if commits += some; got != want {
+					t.Fatalf("the tallies are %v, the workers' commits %v", got, want)
 				}
 			}
+			t.Logf("%d commits, %d parts of several servers, refused %v", commits, cross, refused)
+			if len(refused) == 0 || cross == 0 {
+				t.Error("nothing was refused, or no transaction had two servers")
+			}
+		})
+	}
+}
+
+// commitsOf returns how many attempts and operations of each kind a history says are committed.
+func commitsOf(h *serial.History) (attempts int, ops [kvs.Kinds]uint64) {
+	for _, a := range h.Attempts {
+		if a.Outcome != serial.Committed {
+			continue
 		}
-		if got != want {
-			t.Fatalf("the tallies are %v, the workers' commits %v", got, want)
+		attempts++
+		for _, o := range a.Ops {
+			switch {
+			case o.Reads && o.Wrote != metrics.NoWrite:
+				ops[kvs.ReadModifyWrite]++
+			case o.Reads:
+				ops[kvs.Get]++
+			default:
+				ops[kvs.Put]++
+			}
 		}
 	}
-	t.Logf("%d commits, %d refused parts, %d parts of several servers", commits, refused, cross)
-	if refused == 0 || cross == 0 {
-		t.Error("nothing was refused, or no transaction had two servers")
-	}
+	return attempts, ops
 }
 
 // Workers that die leave no lock and no half commit once the lease is over.
 func TestDeadWorkers(t *testing.T) {
-	seed, n := rounds(t, 100)
-	commits, aborts := 0, 0
-	for i := range n {
-		c := newCluster(t, 2+i%2, 6, 2+i%5)
-		all := c.play(seed+uint64(i), 4, func(w *worker) { w.mortal = true })
-		if overdue := c.overdue(0, 0); len(overdue) > 0 {
-			t.Fatalf("overdue within the lease: %+v", overdue)
-		}
-		some, others := c.settle(c.now() + Lease)
-		commits, aborts = commits+some, aborts+others
-		c.free()
-		reader := c.worker(9, seed)
-		for key := range c.keys {
-			reader.number++
-			reader.round([]serial.Attempt{{Worker: 9, Number: uint32(reader.number), Ops: []serial.Op{{Key: uint32(key), Reads: true}}}})
-		}
-		if reader.refused > 0 {
-			t.Fatalf("seed %d: %d reads were refused", seed+uint64(i), reader.refused)
-		}
-		if f := serial.Check(c.history(append(all, reader))); f != nil {
-			t.Fatalf("seed %d: %s", seed+uint64(i), f.Why)
-		}
-	}
-	t.Logf("settled: %d commits, %d aborts", commits, aborts)
-	if commits == 0 || aborts == 0 {
-		t.Error("only one decision occurred")
+	for _, policy := range policies {
+		t.Run(policy.name, func(t *testing.T) {
+			seed, n := rounds(t, 100)
+			commits, aborts := 0, 0
+			for i := range n {
+				c := newCluster(t, policy, 2+i%2, 6, 2+i%5)
+				all := c.play(seed+uint64(i), 4, func(w *worker) { w.mortal = true })
+				if overdue := c.overdue(0, 0); len(overdue) > 0 {
+					t.Fatalf("overdue within the lease: %+v", overdue)
+				}
+				some, others := c.settle(c.now() + Lease)
+				commits, aborts = commits+some, aborts+others
+				c.free()
+				reader := c.worker(9, seed)
+				for key := range c.keys {
+					reader.number++
+					reader.round([]serial.Attempt{{Worker: 9, Number: uint32(reader.number), Ops: []serial.Op{{Key: uint32(key), Reads: true}}}})
+				}
+				if len(reader.refused) > 0 {
+					t.Fatalf("seed %d: reads were refused: %v", seed+uint64(i), reader.refused)
+				}
+				if f := serial.Check(c.history(append(all, reader))); f != nil {
+					t.Fatalf("seed %d: %s", seed+uint64(i), f.Why)
+				}
+			}
+			if t.Logf("settled: %d commits, %d aborts", commits, aborts); commits == 0 || aborts == 0 {
+				t.Error("only one decision occurred")
+			}
+		})
 	}
 }
 
@@ -216,7 +236,7 @@ func TestFaults(t *testing.T) {
 			seed, n := rounds(t, 100)
 			found := map[serial.Anomaly]int{}
 			for i := range n {
-				c := newCluster(t, 2, 6, 10)
+				c := newCluster(t, policies[0], 2, 6, 10)
 				if f := serial.Check(c.history(c.play(seed+uint64(i), 5, fault))); f != nil {
 					found[f.Anomaly]++
 				}
