@@ -32,7 +32,7 @@ const (
 	Prepare                  // lock, read and vote
 	Commit                   // the decision of the attempt's owner
 	Abort                    // likewise
-	Fence                    // another's attempt: refuse its owner from now on, and tell what became of it
+	Fence                    // another's attempt: refuse its owner from now on, and tell its state
 	SettleCommit             // another's attempt, after a Fence
 	SettleAbort              // likewise
 	Overdue                  // list attempts whose owner has not decided within the lease

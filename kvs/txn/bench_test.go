@@ -58,27 +58,6 @@ func (s *steady) execute(batch *kvs.Batch, fail func(...any)) {
 	s.reply.Free()
 }
 
-// A call of transactions allocates nothing but what its engine does: the one of this test
-// allocates a key and a value for each write.
-func TestAllocations(t *testing.T) {
-	for _, step := range []kvs.Step{kvs.Run, kvs.Prepare} {
-		s := newSteady(step)
-		for range 100 {
-			s.call(t.Fatal)
-		}
-		engine := testing.AllocsPerRun(100, func() {
-			s.reply.Reset()
-			for i := range 64 {
-				var key [16]byte
-				s.table.engine.Apply([]kvs.Op{{Kind: kvs.Put, Key: fmt.Appendf(key[:0], "%d", 3*i), Value: make([]byte, 128)}}, &s.reply)
-			}
-		})
-		if n := testing.AllocsPerRun(100, func() { s.call(t.Fatal) }); n > engine {
-			t.Errorf("step %d: %v allocations in a call of 64 transactions, their engine's %v", step, n, engine)
-		}
-	}
-}
-
 // BenchmarkExecute measures a transaction of 3 operations, in calls of 64.
 func BenchmarkExecute(b *testing.B) {
 	for step, name := range map[kvs.Step]string{kvs.Run: "run", kvs.Prepare: "prepare+commit"} {

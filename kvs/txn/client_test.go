@@ -56,12 +56,13 @@ func (c *cluster) execute(server int, batch *kvs.Batch, reply *kvs.Reply) Tally 
 type worker struct {
 	*cluster
 	*rand.Rand
+	*Coordinator
 	id       int
 	number   uint64
 	writes   uint32
 	attempts []serial.Attempt
-	batches  []kvs.Batch
-	replies  []kvs.Reply
+	parts    []share // the coordinator's attempts
+	reply    kvs.Reply
 	tally    Tally
 	refused  map[kvs.Status]int
 	age      uint64 // of the round: the time of its oldest transaction's first attempt, and the worker
@@ -73,7 +74,7 @@ type worker struct {
 }
 
 func (c *cluster) worker(id int, seed uint64) *worker {
-	return &worker{cluster: c, Rand: rand.New(rand.NewPCG(seed, uint64(id))), id: id, batches: make([]kvs.Batch, len(c.tables)), replies: make([]kvs.Reply, len(c.tables)), refused: map[kvs.Status]int{}}
+	return &worker{cluster: c, Rand: rand.New(rand.NewPCG(seed, uint64(id))), Coordinator: NewCoordinator(uint64(id), len(c.tables), 0), id: id, refused: map[kvs.Status]int{}}
 }
 
 // draw returns a transaction of some operations.
@@ -92,44 +93,46 @@ func (w *worker) draw(ops int) serial.Attempt {
 	return a
 }
 
-// begin empties the batches.
-func (w *worker) begin(mark uint64) {
-	for i := range w.batches {
-		w.batches[i].Begin(kvs.Head{Owner: uint64(w.id), Mark: mark, Age: w.age})
-	}
-}
-
-// add appends the operations of a transaction that belong to a server.
-func (w *worker) add(server int, a *serial.Attempt) {
+// add adds a transaction to the round; with halves as one attempt a server.
+func (w *worker) add(number int, a *serial.Attempt) {
+	var ops []kvs.Op
+	var places []uint16
 	for _, o := range a.Ops {
-		if w.server(o.Key) != server {
-			continue
-		}
-		var value [16]byte
-		binary.LittleEndian.PutUint64(value[:], uint64(o.Wrote))
-		switch key := w.keys[o.Key]; {
+		op := kvs.Op{Key: w.keys[o.Key]}
+		switch {
 		case o.Reads && o.Wrote != metrics.NoWrite:
-			w.batches[server].Append(kvs.ReadModifyWrite, key, value[:])
-		case o.Reads:
-			w.batches[server].Get(key)
-		default:
-			w.batches[server].Append(kvs.Put, key, value[:])
+			op.Kind = kvs.ReadModifyWrite
+		case !o.Reads:
+			op.Kind = kvs.Put
+		}
+		if o.Wrote != metrics.NoWrite {
+			op.Value = binary.LittleEndian.AppendUint64(nil, uint64(o.Wrote))
+		}
+		ops, places = append(ops, op), append(places, uint16(w.server(o.Key)))
+	}
+	for server := range w.tables {
+		p := share{of: number}
+		var some []kvs.Op
+		var there []uint16
+		for i := range ops {
+			if !w.halves || int(places[i]) == server {
+				p.ops, some, there = append(p.ops, i), append(some, ops[i]), append(there, places[i])
+			}
+		}
+		if len(some) > 0 {
+			w.Add(some, there)
+			w.parts = append(w.parts, p)
+		}
+		if !w.halves {
+			return
 		}
 	}
 }
 
-// parties returns the servers of a transaction, and how many operations each has.
-func (w *worker) parties(a *serial.Attempt) (servers []uint16, ops []int) {
-	ops = make([]int, len(w.tables))
-	for _, o := range a.Ops {
-		ops[w.server(o.Key)]++
-	}
-	for server, n := range ops {
-		if n > 0 {
-			servers = append(servers, uint16(server))
-		}
-	}
-	return servers, ops
+// share is an attempt of the coordinator: some operations of one of the round's transactions.
+type share struct {
+	of  int
+	ops []int
 }
 
 // round executes some transactions, and returns those that were refused.
@@ -140,150 +143,77 @@ func (w *worker) round(all []serial.Attempt) (refused []serial.Attempt) {
 	if all[0].Try == 0 {
 		w.age = uint64(w.now())<<8 | uint64(w.id)
 	}
-	w.begin(uint64(all[0].Number))
+	w.Begin(w.age, true)
+	w.parts = w.parts[:0]
 	for i := range all {
 		all[i].CallNs = int64(w.now())
-		parties, ops := w.parties(&all[i])
-		step := kvs.Run
-		if len(parties) > 1 && !w.halves {
-			step = kvs.Prepare
-		}
-		for _, server := range parties {
-			w.batches[server].Part(&kvs.Part{Step: step, Number: uint64(all[i].Number), Parties: parties, Ops: ops[server]})
-			w.add(int(server), &all[i])
+		w.add(i, &all[i])
+	}
+	for server := range w.tables {
+		w.call(server, &w.Votes[server], func(reply *kvs.Reply) error {
+			return w.Voted(server, reply, func(attempt, op int, result kvs.Result, version uint64) error {
+				p := w.parts[attempt]
+				o := &all[p.of].Ops[p.ops[op]]
+				if result.Read != o.Reads {
+					w.t.Errorf("worker %d: a result %+v of %+v", w.id, result, *o)
+				}
+				if o.Version = version; result.Found {
+					o.Read = metrics.WriteID(binary.LittleEndian.Uint64(result.Value))
+				}
+				return nil
+			})
+		})
+	}
+	for i := range w.Coordinator.attempts {
+		if a := &w.Coordinator.attempts[i]; w.greedy && !a.alone {
+			a.status = kvs.Done
 		}
 	}
-	no, runs := w.vote(all)
-	if w.decide(all, no, runs) {
-		return nil
+	w.Decide()
+	last := len(w.tables)
+	if w.dead = w.mortal && w.IntN(4) == 0; w.dead {
+		last = w.IntN(last)
 	}
+	for server := range w.tables[:last] {
+		w.call(server, &w.Decisions[server], func(reply *kvs.Reply) error { return w.Decided(server, reply) })
+	}
+	return w.record(all)
+}
+
+// call executes a batch, unless it is empty, and reads its reply.
+func (w *worker) call(server int, batch *kvs.Batch, read func(*kvs.Reply) error) {
+	if batch.Len() == 0 {
+		return
+	}
+	tally := w.execute(server, batch, &w.reply)
+	w.tally.add(&tally)
+	if err := read(&w.reply); err != nil {
+		w.t.Errorf("worker %d: %v", w.id, err)
+	}
+	runtime.Gosched()
+}
+
+// record records the outcomes, and returns the transactions that were aborted.
+func (w *worker) record(all []serial.Attempt) (refused []serial.Attempt) {
 	for i := range all {
-		if no[i] {
-			refused = append(refused, all[i])
+		all[i].Outcome = serial.Committed
+	}
+	for i, p := range w.parts {
+		switch outcome, why := w.Outcome(i); outcome {
+		case IsAborted:
+			w.refused[why]++
+			all[p.of].Outcome = serial.Aborted
+		case IsUnknown:
+			all[p.of].Outcome = serial.Unknown
+		}
+	}
+	for _, a := range all {
+		a.ReturnNs, a.Ops = int64(w.now()), slices.Clone(a.Ops)
+		if w.attempts = append(w.attempts, a); a.Outcome == serial.Aborted {
+			refused = append(refused, a)
 		}
 	}
 	return refused
-}
-
-// vote sends the first round, and reads its answers. It returns which transactions a server
-// refused, and which needed no second round.
-func (w *worker) vote(all []serial.Attempt) (no, runs []bool) {
-	no, runs = make([]bool, len(all)), make([]bool, len(all))
-	for server := range w.tables {
-		if w.batches[server].Len() == 0 {
-			continue
-		}
-		tally := w.execute(server, &w.batches[server], &w.replies[server])
-		w.tally.add(&tally)
-		runtime.Gosched()
-		results := w.replies[server].Results()
-		for i := range all {
-			parties, ops := w.parties(&all[i])
-			if ops[server] == 0 {
-				continue
-			}
-			answer, err := results.NextAnswer()
-			if err != nil {
-				w.t.Errorf("worker %d: %v", w.id, err)
-				return no, runs
-			}
-			runs[i] = len(parties) == 1 || w.halves
-			if answer.Status != kvs.Done {
-				no[i] = true
-				w.refused[answer.Status]++
-			}
-			if !answer.Follows() {
-				continue
-			}
-			w.results(server, &all[i], &answer, &results)
-		}
-		if err := results.End(); err != nil {
-			w.t.Errorf("worker %d: %v", w.id, err)
-		}
-	}
-	return no, runs
-}
-
-// results reads what a server returned of a transaction.
-func (w *worker) results(server int, a *serial.Attempt, answer *kvs.Answer, results *kvs.Results) {
-	for i := range a.Ops {
-		o := &a.Ops[i]
-		if w.server(o.Key) != server {
-			continue
-		}
-		version, ok := answer.Next()
-		result, err := results.Next()
-		if !ok || err != nil || result.Read != o.Reads {
-			w.t.Errorf("worker %d: a result %+v, version %t, %v", w.id, result, ok, err)
-			return
-		}
-		if o.Version = version; result.Found {
-			o.Read = metrics.WriteID(binary.LittleEndian.Uint64(result.Value))
-		}
-	}
-}
-
-// decide sends the second round, and records the outcomes. It reports whether the worker died.
-func (w *worker) decide(all []serial.Attempt, no, runs []bool) (died bool) {
-	w.begin(uint64(all[0].Number))
-	w.dead = w.mortal && w.IntN(4) == 0
-	rest := len(all)
-	if w.dead {
-		rest = w.IntN(len(all) + 1)
-	}
-	last := len(w.tables) // with this one the death comes between two servers
-	if w.dead {
-		last = w.IntN(len(w.tables) + 1)
-	}
-	sent := make([]int, len(w.tables))
-	for i := range all[:rest] {
-		parties, _ := w.parties(&all[i])
-		for _, server := range parties {
-			if step := kvs.Abort; !runs[i] && int(server) < last {
-				if !no[i] || w.greedy {
-					step = kvs.Commit
-				}
-				w.batches[server].Part(&kvs.Part{Step: step, Number: uint64(all[i].Number)})
-				sent[server]++
-			}
-		}
-	}
-	acknowledged := make([]bool, len(all))
-	for server := range w.tables {
-		if sent[server] == 0 {
-			continue
-		}
-		tally := w.execute(server, &w.batches[server], &w.replies[server])
-		w.tally.add(&tally)
-		runtime.Gosched()
-		results := w.replies[server].Results()
-		for i := range all[:rest] {
-			if _, ops := w.parties(&all[i]); ops[server] > 0 && !runs[i] {
-				answer, err := results.NextAnswer()
-				if err != nil {
-					w.t.Errorf("worker %d: %v", w.id, err)
-				}
-				acknowledged[i] = acknowledged[i] || answer.Status == kvs.Done && (!no[i] || w.greedy)
-			}
-		}
-	}
-	for i := range all {
-		w.record(all[i], no[i], runs[i], acknowledged[i])
-	}
-	return w.dead
-}
-
-func (w *worker) record(a serial.Attempt, no, run, acknowledged bool) {
-	a.ReturnNs, a.Ops = int64(w.now()), slices.Clone(a.Ops)
-	switch {
-	case acknowledged || run && !no:
-		a.Outcome = serial.Committed
-	case no && (run || !w.greedy):
-		a.Outcome = serial.Aborted
-	default:
-		a.Outcome = serial.Unknown
-	}
-	w.attempts = append(w.attempts, a)
 }
 
 // again gives refused transactions new attempts, which write new values.

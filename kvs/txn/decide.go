@@ -71,7 +71,7 @@ func (c *call) end(a *attempt, permits state, commit bool) kvs.Status {
 	return kvs.Done
 }
 
-// fence keeps the owner of an attempt from deciding it, and tells what became of it.
+// fence keeps the owner of an attempt from deciding it, and tells the attempt's state.
 func (c *call) fence(o *owner, a *attempt, at int) error {
 	switch {
 	case a == nil && c.part.Number < o.mark: // its owner knows that all have decided

@@ -89,7 +89,7 @@ type owner struct {
 	free     []*attempt
 }
 
-// state is what has become of an attempt.
+// state says what an attempt has done and what may decide it.
 type state uint8
 
 const (

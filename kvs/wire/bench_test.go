@@ -50,3 +50,31 @@ func BenchmarkCall(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTransactions is a call over loopback of transactions of one server, each of a
+// read-modify-write and two Gets.
+func BenchmarkTransactions(b *testing.B) {
+	for _, size := range []int{1, 64} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			options := Options{Hello: Hello{Node: "node0", Codec: "binary", Features: Features{Transactions: true}}}
+			client := startServer(b, options, engine.NewSyncMap()).dial(b, options)
+			var batch kvs.Batch
+			batch.Begin(kvs.Head{Owner: 1})
+			for i := range size {
+				batch.Part(&kvs.Part{Step: kvs.Run, Number: uint64(i), Ops: 3})
+				batch.Append(kvs.ReadModifyWrite, fmt.Appendf(nil, "user%d", 3*i), make([]byte, 128))
+				batch.Get(fmt.Appendf(nil, "user%d", 3*i+1))
+				batch.Get(fmt.Appendf(nil, "user%d", 3*i+2))
+			}
+			one := kvs.Call{Batch: &batch, Reply: new(kvs.Reply)}
+			for b.Loop() {
+				client.Send(&one)
+				if err := client.Wait(&one); err != nil {
+					b.Fatal(err)
+				}
+				one.Reply.Free()
+			}
+			b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "transactions/s")
+		})
+	}
+}
