@@ -48,11 +48,11 @@ func (c *call) end(a *attempt, permits state, commit bool) kvs.Status {
 		return kvs.Aborted
 	case a.state == committed || a.state == aborted: // again
 		return kvs.Done
-	case a.state == locking: // its owner cannot have decided
+	case a.state == locking || a.hold.Load() == locked: // no vote has left: nobody can have decided
 		return kvs.Absent
-	case a.state == barred && permits == fenced && !commit:
+	case (a.state == barred || a.state == barring) && permits == fenced && !commit:
 		return kvs.Done
-	case a.state == barred && permits == fenced:
+	case (a.state == barred || a.state == barring) && permits == fenced:
 		return kvs.Absent
 	case a.state != permits && permits == voted:
 		return kvs.Fenced
@@ -85,11 +85,11 @@ func (c *call) fence(o *owner, a *attempt, at int) error {
 	}
 	switch a.state {
 	case locking:
-		a.state = barred
+		a.state = barring
 	case voted:
 		a.state = fenced
 	}
-	c.answer([...]kvs.Status{fenced: kvs.Voted, barred: kvs.Absent, committed: kvs.Committed, aborted: kvs.Aborted}[a.state])
+	c.answer([...]kvs.Status{fenced: kvs.Voted, barred: kvs.Absent, barring: kvs.Absent, committed: kvs.Committed, aborted: kvs.Aborted}[a.state])
 	return nil
 }
 

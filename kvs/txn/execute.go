@@ -179,7 +179,8 @@ func (c *call) prepare() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case a.state == barred: // while it waited
+	case a.state == barring: // fenced while it waited
+		a.state = barred
 		if s == kvs.Done {
 			t.unlockAll(a, false, false)
 		}

@@ -94,6 +94,7 @@ type state uint8
 
 const (
 	locking state = iota // its Prepare is under way
+	barring              // likewise, and fenced
 	voted
 	fenced    // and voted
 	barred    // fenced, and never prepared here

@@ -123,6 +123,50 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
+// An attempt that is fenced while it waits does not vote, whatever its owner does meanwhile, and
+// holds no lock.
+func TestFencedWhileWaiting(t *testing.T) {
+	table := newTable(engine.NewMutex(), policies[1], 16)
+	table.patience = time.Hour
+	<-age{5, []string{"b"}, nil}.begin(t, table)
+	waits := age{3, []string{"ab"}, nil}.begin(t, table)
+	for table.waiting() == 0 {
+		time.Sleep(time.Millisecond) // between two polls
+	}
+	for i, step := range []struct {
+		owner uint64
+		kvs.Part
+		want kvs.Status
+	}{
+		{8, kvs.Part{Step: kvs.Fence, Owner: 3, Number: 1}, kvs.Absent},
+		{8, kvs.Part{Step: kvs.SettleCommit, Owner: 3, Number: 1}, kvs.Absent},
+		{8, kvs.Part{Step: kvs.SettleAbort, Owner: 3, Number: 1}, kvs.Done},
+		{3, kvs.Part{Step: kvs.Commit, Number: 1}, kvs.Fenced}, // with a mark that is wrong
+		{5, kvs.Part{Step: kvs.Abort, Number: 1}, kvs.Done},
+	} {
+		var batch kvs.Batch
+		var reply kvs.Reply
+		reply.Reset()
+		batch.Begin(kvs.Head{Owner: step.owner, Mark: 9})
+		batch.Part(&step.Part)
+		if _, err := table.Execute(&batch, &reply, 0); err != nil {
+			t.Fatal(err)
+		}
+		results := reply.Results()
+		if answer, err := results.NextAnswer(); err != nil || answer.Status != step.want {
+			t.Errorf("step %d: %s, %v; want %s", i, answer.Status, err, step.want)
+		}
+	}
+	if got := <-waits; got[0] != kvs.Fenced {
+		t.Errorf("it votes %s", got[0])
+	}
+	for i := range table.stripes {
+		if s := &table.stripes[i]; len(s.holders)+len(s.waiters) > 0 {
+			t.Errorf("%+v hold and %+v wait", s.holders, s.waiters)
+		}
+	}
+}
+
 // A call waits no longer than its patience, for all its parts together.
 func TestPatience(t *testing.T) {
 	policy, err := FindPolicy("waitdie")
