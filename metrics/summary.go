@@ -38,6 +38,8 @@ type Summary struct {
 	Store         *StoreWitness        `json:"store,omitempty"`    // of the host of a foreign store that counts
 	Claim         *Claimed             `json:"claim,omitempty"`    // of the host of a team's own client, and of its server under --system
 	Witness       *Witness             `json:"witness,omitempty"`  // of a server with -lab
+
+	Transactions *Transactions `json:"transactions,omitempty"` // of a client with -txn
 }
 
 // WindowEnd returns the end of the node's window.
@@ -59,6 +61,8 @@ type PeerCounts struct {
 
 	Unknown    Counts    `json:"unknown,omitzero"`     // a client's peers: operations whose outcome is unknown, as the server's process ended before it answered and another took its place; not in Counts
 	FirstReply time.Time `json:"first_reply,omitzero"` // a client's peers: when that other process first replied, by the clock of Record.Time
+
+	Transactions TransactionTally `json:"transactions,omitzero"` // with -txn
 
 	Window  Counts `json:"window,omitzero"`  // a client's peers: of them, those whose replies came in the window; sums to InWindow
 	Latency Tally  `json:"latency,omitzero"` // a client's peers: those that the collector of its latencies took
