@@ -20,6 +20,7 @@ import (
 	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/workload"
 )
 
 // configuration is what a trial runs.
@@ -105,6 +106,9 @@ func (r *resolver) resolve(ctx context.Context, spec experiment.Spec) (configura
 	return at, err
 }
 
+// scanning is the engine that has scans.
+const scanning = "btree"
+
 // configure resolves a spec that is not known yet.
 func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configuration, error) {
 	at := configuration{cfg: r.cfg, programs: r.launcher.Programs, commit: r.commit, changed: r.changed}
@@ -135,6 +139,13 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 	}
 	if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
 		at.settings, err = at.programs.Check(ctx, at.plan)
+	}
+	if server := at.settings[metrics.Server]; err == nil && server.Own() && work.Has(at.settings[metrics.Client], workload.Scan) && !plan.HasFlag(at.cfg.ServerArgs, metrics.EngineFlag) {
+		fmt.Fprintf(r.launcher.progress, "the workload scans: --engine %s in place of %s\n", scanning, server.Engine())
+		at.cfg.ServerArgs = plan.With(at.cfg.ServerArgs, metrics.EngineFlag, scanning)
+		if at.plan, err = plan.Make(ctx, at.cfg.Spec, r.nodes); err == nil {
+			at.settings, err = at.programs.Check(ctx, at.plan)
+		}
 	}
 	if rival := cmp.Or(at.settings[metrics.Server].Rival(), at.settings[metrics.Client].Rival()); rival != "" && err == nil {
 		err = r.buildRivals(ctx, &at, rival, from)

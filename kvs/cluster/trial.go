@@ -25,6 +25,7 @@ import (
 	"kvlab/kvs/verdict/bottleneck"
 	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
+	"kvlab/workload"
 )
 
 // job is a trial to be made.
@@ -40,7 +41,7 @@ type job struct {
 // Without it the trial would find the keys that an earlier trial has left there. All words have
 // one length.
 func (j *job) keepApart() {
-	if client := j.settings[metrics.Client]; j.runs && work.Inserts(client) {
+	if client := j.settings[metrics.Client]; j.runs && work.Has(client, workload.Insert) {
 		word := fmt.Sprintf("%s%05x-", client["key-prefix"], rand.Uint32N(1<<20))
 		j.plan.ClientArgs = plan.With(j.plan.ClientArgs, "key-prefix", word)
 		client, j.settings = maps.Clone(client), maps.Clone(j.settings)

@@ -44,14 +44,14 @@ func Drawn(run *metrics.Run) (drawn []uint64) {
 	return drawn
 }
 
-// Inserts reports whether the workload of a client's flags inserts records.
-func Inserts(flags metrics.Settings) bool {
+// Has reports whether the workload of a client's flags has operations of a kind.
+func Has(flags metrics.Settings, kind workload.Kind) bool {
 	config, _, _, err := Of(flags)
 	if err != nil {
 		return false // the client has refused them
 	}
 	plan, err := workload.New(config)
-	return err == nil && plan.Share(workload.Insert) > 0
+	return err == nil && plan.Share(kind) > 0
 }
 
 // CheckRestart returns an error unless a run of these flags of the clients can be judged
