@@ -68,6 +68,12 @@ func (c Config) law() (name string, l law, err error) {
 	return name, l, err
 }
 
+// SetRecords sets the workload's own number of records, for a command line without -records.
+func (c *Config) SetRecords() {
+	w, _ := find("-workload", c.Workload, workloads)
+	c.Records = cmp.Or(w.records, c.Records)
+}
+
 // Flags returns the flags that determine the kinds and keys of a valid
 // configuration's operations, without the number of records.
 func (c Config) Flags() string {

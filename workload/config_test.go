@@ -26,8 +26,8 @@ func TestNewChecksTheConfiguration(t *testing.T) {
 		{"zipfian needs no hot keys", func(c *Config) { c.HotKeys = 0 }, nil},
 		{"scrambled latest", func(c *Config) { c.Distribution, c.Scramble = Latest, true }, nil},
 
-		{"zero value", func(c *Config) { *c = Config{} }, []string{"-workload", `""`, "YCSB-A, YCSB-B, YCSB-C, YCSB-D, YCSB-E, YCSB-F, mix"}},
-		{"unknown workload", func(c *Config) { c.Workload = "YCSB-Z" }, []string{"-workload", `"YCSB-Z"`, "YCSB-A, YCSB-B, YCSB-C, YCSB-D, YCSB-E, YCSB-F, mix"}},
+		{"zero value", func(c *Config) { *c = Config{} }, []string{"-workload", `""`, "YCSB-A, YCSB-B, YCSB-C, YCSB-D, YCSB-E, YCSB-F, pool, mix"}},
+		{"unknown workload", func(c *Config) { c.Workload = "YCSB-Z" }, []string{"-workload", `"YCSB-Z"`, "YCSB-A, YCSB-B, YCSB-C, YCSB-D, YCSB-E, YCSB-F, pool, mix"}},
 		{"workload in lower case", func(c *Config) { c.Workload = "ycsb-b" }, []string{"-workload", "did you mean YCSB-B?"}},
 		{"reads of a standard mix", func(c *Config) { c.Reads = 0.7 }, []string{"-reads 0.7", "YCSB-B", "-workload mix"}},
 		{"no reads of a standard mix", func(c *Config) { c.Reads = 0 }, []string{"-reads 0", "-workload mix"}},

@@ -8,8 +8,13 @@ import (
 	"kvlab/internal/cli"
 )
 
-// The workloads. All but Mix are the core workloads of YCSB ("Benchmarking Cloud Serving
-// Systems with YCSB", SoCC 2010).
+// The workloads. All but Pool and Mix are the core workloads of YCSB ("Benchmarking Cloud
+// Serving Systems with YCSB", SoCC 2010).
+//
+// Pool has so few records that every history of its transactions can be recorded whole, and that
+// transactions meet. Its writes are all read-modify-writes: each tells which value it replaced,
+// so the order of a key's writes is known with any store ("MTC", arXiv 2504.02344). That of blind
+// writes is known only if the store tells versions.
 const (
 	YCSBA = "YCSB-A"
 	YCSBB = "YCSB-B"
@@ -17,28 +22,31 @@ const (
 	YCSBD = "YCSB-D"
 	YCSBE = "YCSB-E"
 	YCSBF = "YCSB-F"
+	Pool  = "pool"
 	Mix   = "mix"
 )
 
 // shares are the kinds' shares of the operations, which sum to 1.
 type shares [Kinds]float64
 
-// standard holds the settings of a workload: the shares, which are all 0 for Mix, and the
-// distribution if no flag names one.
+// standard holds the settings of a workload: the shares, which are all 0 for Mix, and if no flag
+// says otherwise the distribution, and the number of records, 0 for that of DefaultConfig.
 type standard struct {
 	shares       shares
 	distribution string
+	records      uint64
 }
 
 // workloads are all values of Config.Workload. A new workload is a row.
 var workloads = []choice[standard]{
-	{YCSBA, "50 % reads, 50 % updates", standard{shares{Read: 0.5, Update: 0.5}, Zipfian}},
-	{YCSBB, "95 % reads, 5 % updates", standard{shares{Read: 0.95, Update: 0.05}, Zipfian}},
-	{YCSBC, "reads only", standard{shares{Read: 1}, Zipfian}},
-	{YCSBD, "95 % reads, 5 % inserts, " + Latest, standard{shares{Read: 0.95, Insert: 0.05}, Latest}},
-	{YCSBE, "95 % scans, 5 % inserts", standard{shares{Scan: 0.95, Insert: 0.05}, Zipfian}},
-	{YCSBF, "50 % reads, 50 % read-modify-writes", standard{shares{Read: 0.5, ReadModifyWrite: 0.5}, Zipfian}},
-	{Mix, "the shares that -reads, -rmws, -inserts, -deletes and -scans give, the rest updates", standard{shares{}, Zipfian}},
+	{YCSBA, "50 % reads, 50 % updates", standard{shares{Read: 0.5, Update: 0.5}, Zipfian, 0}},
+	{YCSBB, "95 % reads, 5 % updates", standard{shares{Read: 0.95, Update: 0.05}, Zipfian, 0}},
+	{YCSBC, "reads only", standard{shares{Read: 1}, Zipfian, 0}},
+	{YCSBD, "95 % reads, 5 % inserts, " + Latest, standard{shares{Read: 0.95, Insert: 0.05}, Latest, 0}},
+	{YCSBE, "95 % scans, 5 % inserts", standard{shares{Scan: 0.95, Insert: 0.05}, Zipfian, 0}},
+	{YCSBF, "50 % reads, 50 % read-modify-writes", standard{shares{Read: 0.5, ReadModifyWrite: 0.5}, Zipfian, 0}},
+	{Pool, "64 records, " + Uniform + ", 50 % reads, 50 % read-modify-writes: a hot spot for transactions", standard{shares{Read: 0.5, ReadModifyWrite: 0.5}, Uniform, 64}},
+	{Mix, "the shares that -reads, -rmws, -inserts, -deletes and -scans give, the rest updates", standard{shares{}, Zipfian, 0}},
 }
 
 // portion is a flag of Mix, which sets the share of a kind.

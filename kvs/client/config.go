@@ -101,6 +101,9 @@ func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Ro
 	if err := c.replay(flags, given); err != nil {
 		return err
 	}
+	if !given["records"] && c.Workload.Replay == "" {
+		c.Workload.SetRecords()
+	}
 	if c.Workload.Ops > 0 { // they end the run, which begins with its window
 		if !given["secs"] {
 			c.Window = 0

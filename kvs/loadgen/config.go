@@ -178,9 +178,17 @@ func (c Config) pairs() int {
 	return 1
 }
 
-// LowerBatch lowers Batch to the default of a workload that scans: the operations of a batch
-// then read no more values than Batch was before.
-func (c *Config) LowerBatch() { c.Batch = max(1, c.Batch/c.pairs()) }
+// LowerBatch lowers Batch to the default of a workload that scans or has few records of its own:
+// the operations of a batch then read no more values than Batch was before, or than a Pool has.
+func (c *Config) LowerBatch() {
+	c.Batch = max(1, c.Batch/c.pairs())
+	if c.Workload.Workload == workload.Pool {
+		c.Batch = min(c.Batch, poolBatch)
+	}
+}
+
+// poolBatch is the most operations of a batch of Pool: as many as it has records.
+const poolBatch = 64
 
 // Conns returns the number of connections to every server; the workers share them in turn.
 // -connections sets it. By default every worker has its own. With -batch auto, or if a
