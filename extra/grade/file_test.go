@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/extra/grade/evening"
 	"kvlab/metrics"
 )
 
@@ -163,7 +164,7 @@ func TestFolderNames(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, e, want)
 		}
 	}
-	if len(graded.Entries) != 9 || graded.Entries[0].Name != "reference" || len(Planned(metrics.Sweep{}, graded).Knobs[0].Values) != 8 {
+	if len(graded.Entries) != 9 || graded.Entries[0].Name != "reference" || len(evening.Planned(metrics.Sweep{}, graded).Knobs[0].Values) != 8 {
 		t.Errorf("entries %+v", graded.Entries)
 	}
 	for folder, want := range map[string]string{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kvlab/extra/grade/evening"
 	"kvlab/extra/grade/pages"
 	"kvlab/internal/cli"
 	"kvlab/kvs/cluster"
@@ -80,7 +81,7 @@ func (p *planner) Plan(ctx context.Context, site cluster.Site, sweep metrics.Swe
 		if e.Broken != "" {
 			continue
 		}
-		built, err := site.Build(ctx, specOf(*e))
+		built, err := site.Build(ctx, evening.SpecOf(*e))
 		switch {
 		case ctx.Err() != nil:
 			return sweep, "", plan.ErrInterrupted
@@ -97,12 +98,7 @@ func (p *planner) Plan(ctx context.Context, site cluster.Site, sweep metrics.Swe
 	if why := class.Entries[len(class.Entries)-1].Broken; why != "" && p.folder != "" {
 		return sweep, "", fmt.Errorf("%s does not build: %s", p.folder, why)
 	}
-	return Planned(sweep, class), missing(class), nil
-}
-
-// specOf returns what an entry runs.
-func specOf(e metrics.Entry) experiment.Spec {
-	return experiment.Spec{Name: metrics.EntryKnob + "=" + e.Name, Args: e.Args, Where: metrics.EntryKnob + " " + e.Name}
+	return evening.Planned(sweep, class), missing(class), nil
 }
 
 // broken returns why an entry does not build, without its name and its path, which other
@@ -129,7 +125,7 @@ func missing(class metrics.Class) string {
 
 // Experiment returns the experiment of a plan.
 func (p *planner) Experiment(site cluster.Site, sweep metrics.Sweep) experiment.Experiment {
-	return Of(sweep, site.Length)
+	return evening.Of(sweep, site.Length)
 }
 
 // Continue returns the plan that was begun, with today's budget: scores may need more rounds

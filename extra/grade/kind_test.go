@@ -34,3 +34,11 @@ func TestContinue(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be measured is named before the first trial.
+func TestMissing(t *testing.T) {
+	class := metrics.Class{Entries: []metrics.Entry{{Name: "fine"}, {Name: "odd", Broken: "main.go:1: syntax error"}}}
+	if got, want := missing(class), "odd does not build: main.go:1: syntax error\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

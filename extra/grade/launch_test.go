@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"kvlab/extra/grade/evening"
 	"kvlab/internal/fakecluster"
 	"kvlab/kvs/cluster"
 	"kvlab/kvs/cluster/plan"
@@ -78,7 +79,7 @@ func TestGradedClass(t *testing.T) {
 	if err := metrics.ReadJSON(filepath.Join(tr.Out, "latest", metrics.StandingsFile), &s); err != nil {
 		t.Fatal(err)
 	}
-	text, _ := json.Marshal(Decide(plan, trials))
+	text, _ := json.Marshal(evening.Decide(plan, trials))
 	if err := json.Unmarshal(text, &want); err != nil || !reflect.DeepEqual(s, want) || s.Rounds != 1 || !strings.HasPrefix(s.Ended, "the budget of 0 minutes") || len(s.Entries) != 4 {
 		t.Errorf("%+v, want %+v (%v)", s, want, err)
 	}
@@ -219,7 +220,7 @@ func TestKilledClass(t *testing.T) {
 			t.Errorf("trial %d is %d, of %s in round %d", i+1, trial.Number, trial.Point, trial.Round)
 		}
 	}
-	want, _ := json.MarshalIndent(Decide(plan, trials), "", "  ")
+	want, _ := json.MarshalIndent(evening.Decide(plan, trials), "", "  ")
 	if got, err := os.ReadFile(filepath.Join(latest, metrics.StandingsFile)); err != nil || string(got) != string(want)+"\n" {
 		t.Errorf("standings %s, want %s (%v)", got, want, err)
 	}

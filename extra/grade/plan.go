@@ -6,29 +6,18 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/extra/grade/evening"
 	"kvlab/internal/cli"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 )
-
-// The statistics of every class. In simulated evenings of 12 and 30 entries
-// (go test -run RankingOfEvenings ./metrics/stats), some pair is put in a wrong order or
-// some equal pair told apart in fewer than alpha of them.
-const (
-	alpha = 0.02 // of an evening
-	equal = 0.02 // a difference that needs no further rounds
-)
-
-// looks are the numbers of rounds after which the ranks are decided, each at its share of
-// alpha: who looks after every round is wrong more often.
-var looks = []int{6, 10, 16, 24}
 
 // Class returns the entries of a file, the reference first, after it has looked for their
 // folders. With only, it has that entry and the reference alone; with folder, that folder in
 // place of the file's entries, for one round. check returns what is wrong with an entry's
 // launcher flags.
 func (f *File) Class(only, folder string, check func(args string) error) (metrics.Class, error) {
-	looks := looks
+	looks := evening.Looks
 	if folder != "" {
 		looks = []int{1}
 		path, err := filepath.Abs(folder)
@@ -41,7 +30,7 @@ func (f *File) Class(only, folder string, check func(args string) error) (metric
 		return metrics.Class{}, err
 	}
 	class := metrics.Class{
-		Title: f.Title, Reference: f.Reference.Name, Alpha: alpha, Looks: looks, Equal: equal,
+		Title: f.Title, Reference: f.Reference.Name, Alpha: evening.Alpha, Looks: looks, Equal: evening.Equal,
 		Precision: f.Score.Precision,
 		BudgetS:   time.Duration(f.Budget).Seconds(), MemoryMB: float64(f.Gates.Memory) / 1e6, Allow: f.Work.Allow, Gradebook: f.Gradebook,
 	}
@@ -92,17 +81,4 @@ func (f *File) args(e Entry) (string, error) {
 		work = append(work, "-"+arg) // two dashes: the launcher's form
 	}
 	return format.CommandLine(slices.Concat(source, scale, work, own, last)), err
-}
-
-// Planned completes a sweep's plan by the entries of a class that can be measured. Its order
-// follows from the trials as they are made.
-func Planned(plan metrics.Sweep, class metrics.Class) metrics.Sweep {
-	knob := metrics.Knob{Name: metrics.EntryKnob}
-	for _, e := range class.Entries {
-		if e.Broken == "" {
-			knob.Values = append(knob.Values, e.Name)
-		}
-	}
-	plan.Class, plan.Knobs, plan.Trials, plan.Order = &class, []metrics.Knob{knob}, class.Looks[len(class.Looks)-1], nil
-	return plan
 }

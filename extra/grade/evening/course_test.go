@@ -1,4 +1,4 @@
-package grade
+package evening
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ type lab struct {
 
 // newLab has a reference and entries of these speeds.
 func newLab(seed uint64, speed map[string]float64) lab {
-	graded := metrics.Class{Title: "T", Reference: "ref", Alpha: alpha, Looks: looks, Equal: equal, Precision: usualPrecision, Allow: []string{"ONE MACHINE"},
+	graded := metrics.Class{Title: "T", Reference: "ref", Alpha: Alpha, Looks: Looks, Equal: Equal, Precision: 2.5, Allow: []string{"ONE MACHINE"},
 		Score: []metrics.ScoreStep{{Ratio: 0.5, Percent: 60}, {Ratio: 1, Percent: 80}, {Ratio: 2, Percent: 100}}}
 	names := []string{"ref"}
 	for name := range speed {
@@ -115,7 +115,7 @@ func TestEvening(t *testing.T) {
 	l := newLab(7, map[string]float64{"fast": 1.5, "same1": 1.1, "same2": 1.1, "slow": 0.75, "slower": 0.4})
 	done := l.run(t, nil, all)
 	s := Decide(l.plan, done)
-	if !slices.Contains(looks, s.Rounds) || len(done) != 6*s.Rounds || s.Ended != "every pair of entries is told apart, or equal" || s.Deciding != s.Rounds {
+	if !slices.Contains(Looks, s.Rounds) || len(done) != 6*s.Rounds || s.Ended != "every pair of entries is told apart, or equal" || s.Deciding != s.Rounds {
 		t.Errorf("%d trials, %+v", len(done), s)
 	}
 	orders := make(map[string]bool)
@@ -235,7 +235,7 @@ func TestDisturbedRounds(t *testing.T) {
 		l.spoil = func(round, _ int, t *metrics.Trial) { test.spoil(round, slices.Index(names, t.Point[0]), t) }
 		done := l.run(t, nil, all)
 		s := Decide(l.plan, done)
-		if !slices.Equal(s.Dropped, test.dropped) || s.Rounds != looks[0] || len(done) != 3*(s.Rounds+len(s.Dropped)) {
+		if !slices.Equal(s.Dropped, test.dropped) || s.Rounds != Looks[0] || len(done) != 3*(s.Rounds+len(s.Dropped)) {
 			t.Errorf("%s: rounds %d, dropped %v of %d trials, want %v", name, s.Rounds, s.Dropped, len(done), test.dropped)
 		}
 		for entry, want := range map[string]float64{"a": 1.5, "b": 1} {
@@ -306,7 +306,7 @@ func TestFaultsOfStores(t *testing.T) {
 	if e := standingOf(t, s, "loses"); e.Verdict.Valid || e.Verdict.Check != "audit" || !strings.HasSuffix(e.Reason, ": INVALID(3 keys lost their last write, node0)") {
 		t.Errorf("%+v", e)
 	}
-	if e := standingOf(t, s, "slow"); !e.Verdict.Valid || s.Void != "" || s.Rounds < looks[0] {
+	if e := standingOf(t, s, "slow"); !e.Verdict.Valid || s.Void != "" || s.Rounds < Looks[0] {
 		t.Errorf("%+v: %+v", e, s)
 	}
 }

@@ -1,4 +1,4 @@
-package grade
+package evening
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ type Experiment struct {
 func Of(plan metrics.Sweep, length func(args string) time.Duration) Experiment {
 	spec := func(point []string) experiment.Spec {
 		at := slices.IndexFunc(plan.Class.Entries, func(e metrics.Entry) bool { return e.Name == point[0] })
-		return specOf(plan.Class.Entries[at])
+		return SpecOf(plan.Class.Entries[at])
 	}
 	return Experiment{experiment.Sweep{Plan: plan, Spec: spec}, length}
 }
@@ -33,9 +33,9 @@ func Of(plan metrics.Sweep, length func(args string) time.Duration) Experiment {
 func (e Experiment) Next(done []metrics.Trial) ([]experiment.Group, error) {
 	specs := e.Specs()
 	var groups []experiment.Group
-	evening := eveningOf(e.Plan, done)
-	of := evening.of(len(done))
-	for _, p := range evening.left {
+	course := courseOf(e.Plan, done)
+	of := course.of(len(done))
+	for _, p := range course.left {
 		name := metrics.PointName(e.Plan.Knobs, p.Point)
 		at := slices.IndexFunc(specs, func(s experiment.Spec) bool { return s.Name == name })
 		label := fmt.Sprintf("round %d, %s", p.Round, p.Point[0]) // the team, which a number does not tell
@@ -86,8 +86,8 @@ func (e Experiment) verdict(done []metrics.Trial) metrics.Verdict {
 	if s.Void != "" {
 		return metrics.Verdict{Reason: s.Void}
 	}
-	evening := eveningOf(e.Plan, done)
-	for _, failures := range evening.failures {
+	course := courseOf(e.Plan, done)
+	for _, failures := range course.failures {
 		if e.one() && len(failures) > 0 {
 			return failures[0].verdict
 		}

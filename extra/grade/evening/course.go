@@ -1,4 +1,4 @@
-package grade
+package evening
 
 import (
 	"fmt"
@@ -31,9 +31,9 @@ const (
 	fewestRounds = stats.RatioTrials
 )
 
-// evening is the course of a class, from its trials. It depends only on the plan and the
+// course is the course of a class, from its trials. It depends only on the plan and the
 // trials.
-type evening struct {
+type course struct {
 	plan     metrics.Sweep
 	again    map[int]bool                 // the numbers of the trials to be made again
 	rounds   []map[string][]metrics.Trial // of each round by entry, in the order of the trials
@@ -52,8 +52,8 @@ type failure struct {
 	verdict metrics.Verdict
 }
 
-func eveningOf(plan metrics.Sweep, done []metrics.Trial) *evening {
-	e := &evening{plan: plan, again: experiment.Again(done), failures: make(map[string][]failure)}
+func courseOf(plan metrics.Sweep, done []metrics.Trial) *course {
+	e := &course{plan: plan, again: experiment.Again(done), failures: make(map[string][]failure)}
 	for _, t := range done {
 		for len(e.rounds) < t.Round {
 			e.rounds = append(e.rounds, make(map[string][]metrics.Trial))
@@ -70,7 +70,7 @@ func eveningOf(plan metrics.Sweep, done []metrics.Trial) *evening {
 }
 
 // in returns the trials of a round, 1 the first, by entry.
-func (e *evening) in(round int) map[string][]metrics.Trial {
+func (e *course) in(round int) map[string][]metrics.Trial {
 	if round > len(e.rounds) {
 		return nil
 	}
@@ -78,25 +78,25 @@ func (e *evening) in(round int) map[string][]metrics.Trial {
 }
 
 // active returns the entries that are measured in the round under way.
-func (e *evening) active() []string {
+func (e *course) active() []string {
 	return slices.DeleteFunc(slices.Clone(e.plan.Knobs[0].Values), func(name string) bool { return e.out(name) })
 }
 
 // out reports whether an entry has failed for good. The reference, which is the instructor's,
 // may fail once for any reason.
-func (e *evening) out(name string) bool {
+func (e *course) out(name string) bool {
 	failed := e.failures[name]
 	return len(failed) >= mostFailures || len(failed) > 0 && name != e.plan.Class.Reference && verdict.OfStore(failed[0].verdict)
 }
 
 // invalid reports whether an entry has failed, or has nothing but a failure so far.
-func (e *evening) invalid(name string) bool {
+func (e *course) invalid(name string) bool {
 	return e.out(name) || len(e.failures[name]) > 0 && len(e.failures[name]) == len(e.kept)
 }
 
 // leftOf returns the trials that remain of a round, in its order. made is the number of all
 // trials so far.
-func (e *evening) leftOf(round, made int) (left []metrics.PlannedTrial) {
+func (e *course) leftOf(round, made int) (left []metrics.PlannedTrial) {
 	var points [][]string
 	for _, name := range e.active() {
 		points = append(points, []string{name})
@@ -147,7 +147,7 @@ func disturbs(trials map[string][]metrics.Trial) bool {
 
 // of returns the number of trials after which the evening may end: at the next look, or with
 // the budget. made is the number of trials so far.
-func (e *evening) of(made int) int {
+func (e *course) of(made int) int {
 	rounds, class := 0, e.plan.Class // after the one under way
 	if at := slices.IndexFunc(class.Looks, func(look int) bool { return look > len(e.kept) }); at >= 0 {
 		rounds = class.Looks[at] - len(e.kept) - 1
@@ -161,7 +161,7 @@ func (e *evening) of(made int) int {
 
 // close ends a round: it notes whether it counts, the trials that failed, and whether the
 // evening ends. What a store alone can have done counts in a round that is dropped, too.
-func (e *evening) close() {
+func (e *course) close() {
 	e.complete++
 	trials := e.in(e.complete)
 	class := e.plan.Class
@@ -204,7 +204,7 @@ func (e *evening) close() {
 
 // spent returns the seconds that the trials of some rounds took. The time between interrupted
 // commands is not counted.
-func (e *evening) spent(from, to int) float64 {
+func (e *course) spent(from, to int) float64 {
 	sum := time.Duration(0)
 	for round := from; round <= to; round++ {
 		for _, trials := range e.in(round) {
@@ -217,12 +217,12 @@ func (e *evening) spent(from, to int) float64 {
 }
 
 // precise reports whether every entry's score is known as well as the class wants.
-func (e *evening) precise() bool {
+func (e *course) precise() bool {
 	return !slices.ContainsFunc(e.plan.Class.Entries, func(entry metrics.Entry) bool { return !e.plan.Class.Precise(e.standing(entry)) })
 }
 
 // fault says which gate a trial fails; it is Valid if it keeps all.
-func (e *evening) fault(t metrics.Trial) metrics.Verdict {
+func (e *course) fault(t metrics.Trial) metrics.Verdict {
 	class := e.plan.Class
 	if !t.Verdict.Valid || t.Run == nil { // without a run only trials.json was read
 		return t.Verdict
@@ -240,7 +240,7 @@ func (e *evening) fault(t metrics.Trial) metrics.Verdict {
 }
 
 // why names the gate that an entry failed first, and the trials that failed.
-func (e *evening) why(name string) string {
+func (e *course) why(name string) string {
 	text := ""
 	for i, f := range e.failures[name] {
 		if i == 0 {
@@ -261,7 +261,7 @@ func words(v metrics.Verdict) string {
 }
 
 // rates returns the throughputs of an entry in the rounds that count; 0 where no trial does.
-func (e *evening) rates(name string) []float64 {
+func (e *course) rates(name string) []float64 {
 	rates := make([]float64, len(e.kept))
 	for i, round := range e.kept {
 		trials := e.in(round)[name]
@@ -278,7 +278,7 @@ func (e *evening) rates(name string) []float64 {
 
 // pairs compares the entries that are ranked, those that are not INVALID, up to the last
 // look. It returns their names, too.
-func (e *evening) pairs() (pairs []stats.Pair, names []string) {
+func (e *course) pairs() (pairs []stats.Pair, names []string) {
 	var values [][]float64
 	for _, name := range e.active() {
 		if name != e.plan.Class.Reference && !e.invalid(name) {

@@ -1,4 +1,4 @@
-package grade
+package evening
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 // Decide says what the trials of a class show of its entries. Some trials may be left.
 // Trials of rounds that are not complete count for nothing yet.
 func Decide(plan metrics.Sweep, done []metrics.Trial) metrics.Standings {
-	e := eveningOf(plan, done)
+	e := courseOf(plan, done)
 	s := metrics.Standings{Rounds: len(e.kept), Dropped: e.dropped, Ended: e.ended, Deciding: e.deciding}
 	if e.out(plan.Class.Reference) {
 		s.Void = e.ended
@@ -37,7 +37,7 @@ func Decide(plan metrics.Sweep, done []metrics.Trial) metrics.Standings {
 }
 
 // standing returns the standing of an entry without its rank.
-func (e *evening) standing(entry metrics.Entry) metrics.Standing {
+func (e *course) standing(entry metrics.Entry) metrics.Standing {
 	s := metrics.Standing{Entry: entry.Name, Verdict: metrics.Verdict{Valid: true}}
 	for _, f := range e.failures[entry.Name] {
 		s.Failed = append(s.Failed, f.number)
@@ -92,7 +92,7 @@ func score(steps []metrics.ScoreStep, ratio float64) float64 {
 }
 
 // rank fills in the ranks of the entries at the last look; before the first all are 1.
-func (e *evening) rank(standings []metrics.Standing) {
+func (e *course) rank(standings []metrics.Standing) {
 	pairs, names := e.pairs()
 	ranks := stats.Ranks(len(names), pairs)
 	name := func(entries []int) (all []string) {
