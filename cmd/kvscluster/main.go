@@ -16,7 +16,7 @@ import (
 	"kvlab/extra/grade/pages"
 	"kvlab/extra/profile"
 	"kvlab/extra/serve/index"
-	"kvlab/extra/study"
+	study "kvlab/extra/study/launch"
 	"kvlab/extra/system/launch"
 	"kvlab/extra/tune"
 	"kvlab/extra/variants/routers"

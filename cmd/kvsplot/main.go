@@ -7,11 +7,13 @@ import (
 
 	"kvlab/extra/artifact"
 	"kvlab/extra/export"
+	"kvlab/extra/grade/evening"
 	"kvlab/extra/grade/pages"
 	"kvlab/extra/markdown"
 	"kvlab/extra/profile"
 	"kvlab/extra/serve"
 	"kvlab/extra/serve/index"
+	"kvlab/extra/study"
 	"kvlab/extra/trace"
 	"kvlab/extra/variants/routers"
 	"kvlab/kvs/route"
@@ -27,7 +29,10 @@ var kvsplot = command.Program{
 		export.Command,
 		trace.Command,
 		markdown.Command,
-		command.Verify,
+		command.Verify(
+			evening.Row,
+			study.Row,
+		),
 		command.Checks,
 		command.Fields,
 		artifact.Command,

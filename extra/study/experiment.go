@@ -30,6 +30,14 @@ func Of(plan metrics.Sweep, dir string, length func(args string) time.Duration) 
 	return Experiment{experiment.Sweep{Plan: plan, Spec: spec}, dir, length}
 }
 
+// Row gives the experiment of a study to a program that verifies folders.
+func Row(dir string, plan metrics.Sweep) experiment.Experiment {
+	if plan.Study == nil {
+		return nil
+	}
+	return Of(plan, dir, nil)
+}
+
 // Planned completes a sweep's plan by the points of a study, with the number of trials of
 // each.
 func Planned(plan metrics.Sweep, study metrics.Study, trials []int) metrics.Sweep {
@@ -55,8 +63,8 @@ func (f File) Minutes(quick bool, length func(args string) time.Duration) float6
 	return sum
 }
 
-// missing lists the claims that are not tested here, a line each.
-func missing(study metrics.Study) string {
+// Missing lists the claims that are not tested here, a line each.
+func Missing(study metrics.Study) string {
 	var b strings.Builder
 	for _, c := range study.Claims {
 		if c.Cannot != "" {

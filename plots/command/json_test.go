@@ -23,7 +23,7 @@ func TestJSON(t *testing.T) {
 	foldertest.WriteFolder(t, run, foldertest.MakeRun(t, foldertest.Gallery["cluster"]))
 	sweep := foldertest.MakeSweep(t, dir, foldertest.SweepPlan{ID: "sweep", Knobs: []metrics.Knob{foldertest.Knob("nodes", "2", "4")}, Trials: 6, Law: foldertest.Law{4e6, 0.05, 0}, Noise: 0.01, Seed: 1})
 	ab := foldertest.MakeSweep(t, dir, foldertest.Sides(8, 1.1))
-	p := Program{Commands: []Command{Compare, Verify, Fields}, Pages: plots.Pages{}}
+	p := Program{Commands: []Command{Compare, Verify(), Fields}, Pages: plots.Pages{}}
 	said := func(status int, args ...string) (d struct {
 		Verdict *metrics.Verdict
 		Answer  *answer.Answer

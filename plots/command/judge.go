@@ -75,42 +75,45 @@ func (c *Call) print(result fmt.Stringer, err error) error {
 	return nil
 }
 
-// Verify computes the figures of folders again and prints what differs.
-var Verify = Command{
-	Name:     "verify",
-	Synopsis: []string{"verify RUN [RUN ...]"},
-	Usage: `verify: computes the figures of runs, sweeps and curves again from the nodes' records,
-and says whether all is as recorded, or which figures and files are not.
+// Verify returns the command that computes the figures of folders again and prints what differs.
+// kinds are those of experiments beside the launcher's own.
+func Verify(kinds ...verify.Kind) Command {
+	return Command{
+		Name:     "verify",
+		Synopsis: []string{"verify RUN [RUN ...]"},
+		Usage: `verify: computes the figures of runs, sweeps, curves, classes and studies again from
+the nodes' records, and says whether all is as recorded, or which figures and files are not.
 `,
-	Answers: true,
-	Run: func(c *Call) error {
-		dirs, err := c.Words()
-		if err != nil {
-			return err
-		}
-		if len(dirs) == 0 {
-			return Wrong("want kvsplot verify RUN [RUN ...], for example kvsplot verify logs/latest")
-		}
-		different, all := 0, []verify.Result{}
-		for _, dir := range dirs {
-			results, err := verify.Run(dir)
-			all = append(all, results...)
-			c.Document.Items(all)
-			for _, r := range results {
-				fmt.Fprintln(c.Stdout, r)
-				if len(r.Differences) > 0 {
-					different++
+		Answers: true,
+		Run: func(c *Call) error {
+			dirs, err := c.Words()
+			if err != nil {
+				return err
+			}
+			if len(dirs) == 0 {
+				return Wrong("want kvsplot verify RUN [RUN ...], for example kvsplot verify logs/latest")
+			}
+			different, all := 0, []verify.Result{}
+			for _, dir := range dirs {
+				results, err := verify.Run(dir, kinds...)
+				all = append(all, results...)
+				c.Document.Items(all)
+				for _, r := range results {
+					fmt.Fprintln(c.Stdout, r)
+					if len(r.Differences) > 0 {
+						different++
+					}
+				}
+				if err != nil {
+					return UsageError{err}
 				}
 			}
-			if err != nil {
-				return UsageError{err}
+			if different > 0 {
+				return fmt.Errorf("%s not as recorded", format.Plural(different, "folder"))
 			}
-		}
-		if different > 0 {
-			return fmt.Errorf("%s not as recorded", format.Plural(different, "folder"))
-		}
-		return nil
-	},
+			return nil
+		},
+	}
 }
 
 // Checks prints the table of checks.

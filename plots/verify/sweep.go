@@ -16,7 +16,7 @@ import (
 
 // sweep verifies each trial of a sweep or a curve, and its own files, whose result is the
 // last.
-func sweep(dir string) (results []Result) {
+func sweep(dir string, kinds []Kind) (results []Result) {
 	own := Result{Folder: dir}
 	plan, recorded, err := metrics.ReadSweep(dir)
 	if err != nil {
@@ -48,12 +48,12 @@ func sweep(dir string) (results []Result) {
 	if len(own.Differences) > 0 {
 		return append(results, own) // no more can be said of the whole
 	}
-	if plan.Class != nil || plan.Study != nil {
+	kind := kindOf(dir, plan, kinds)
+	if kind == nil {
 		own.Verdict = metrics.Verdict{Valid: true}
 		own.Unchecked = append(own.Unchecked, "the files and the conclusion of a class or a study; its trials are")
 		return append(results, own)
 	}
-	kind := kindOf(plan)
 	own.Differences = slices.Concat(order(plan, kind, done), surplus(dir, kind, done), files(dir, kind, done))
 	if groups, _ := kind.Next(done); len(groups) > 0 {
 		own.Unchecked = append(own.Unchecked, "trials that were not made: the experiment was interrupted")
@@ -67,8 +67,16 @@ func sweep(dir string) (results []Result) {
 	return append(results, own)
 }
 
-// kindOf returns the experiment of a plan.
-func kindOf(plan metrics.Sweep) experiment.Experiment {
+// kindOf returns the experiment of a plan; nil if none of the kinds has it.
+func kindOf(dir string, plan metrics.Sweep, kinds []Kind) experiment.Experiment {
+	for _, of := range kinds {
+		if kind := of(dir, plan); kind != nil {
+			return kind
+		}
+	}
+	if plan.Class != nil || plan.Study != nil {
+		return nil
+	}
 	s := experiment.Sweep{Plan: plan}
 	if !curve.Is(plan) {
 		return s

@@ -56,16 +56,21 @@ func (r Result) notes() (lines []string) {
 	return lines
 }
 
+// Kind returns the experiment of a plan, whose folder is dir; nil of a plan of another kind. Each
+// extra that has a kind of experiments has one.
+type Kind func(dir string, plan metrics.Sweep) experiment.Experiment
+
 // Run verifies the folder of a run, or of an experiment and each of its trials, whose results
-// come first. An error says that a folder is none of these.
-func Run(dir string) (results []Result, err error) {
+// come first. kinds are those of experiments beside the launcher's own. An error says that a
+// folder is none of these.
+func Run(dir string, kinds ...Kind) (results []Result, err error) {
 	files := func(pattern string) bool {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
 		return err == nil && len(found) > 0
 	}
 	switch {
 	case files(metrics.SweepFile), files(metrics.TrialsFile):
-		results = sweep(dir)
+		results = sweep(dir, kinds)
 	case files("trial-*/" + runFile):
 		results = trials(dir)
 	case files(runFile), files("kvs*.jsonl"):

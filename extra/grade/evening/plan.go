@@ -32,6 +32,14 @@ func Planned(plan metrics.Sweep, class metrics.Class) metrics.Sweep {
 	return plan
 }
 
+// Row gives the experiment of a class to a program that verifies folders.
+func Row(_ string, plan metrics.Sweep) experiment.Experiment {
+	if plan.Class == nil {
+		return nil
+	}
+	return Of(plan, nil)
+}
+
 // SpecOf returns what an entry runs.
 func SpecOf(e metrics.Entry) experiment.Spec {
 	return experiment.Spec{Name: metrics.EntryKnob + "=" + e.Name, Args: e.Args, Where: metrics.EntryKnob + " " + e.Name}

@@ -1,4 +1,5 @@
-package study
+// Package launch plans the trials of --study.
+package launch
 
 import (
 	"context"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"kvlab/extra/study"
 	"kvlab/kvs/cluster"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
@@ -32,7 +34,7 @@ var Kind = cluster.Kind{
 				text = "all"
 			}
 			cfg.NoCeiling = true // which is a trial of each point more
-			p.files, err = ReadAll(text)
+			p.files, err = study.ReadAll(text)
 			return err
 		})
 		return p
@@ -42,7 +44,7 @@ var Kind = cluster.Kind{
 // planner plans the trials of --study.
 type planner struct {
 	cfg   *cluster.Config
-	files []File
+	files []study.File
 	list  bool // print the studies, start nothing
 }
 
@@ -65,7 +67,7 @@ func (p *planner) Settle(cfg *cluster.Config) error {
 
 // Plan completes a plan by the points that can be measured here.
 func (p *planner) Plan(ctx context.Context, site cluster.Site, plan metrics.Sweep) (metrics.Sweep, string, error) {
-	here := Here{Nodes: site.Machines(), Root: os.Geteuid() == 0, Rivals: site.Rivals}
+	here := study.Here{Nodes: site.Machines(), Root: os.Geteuid() == 0, Rivals: site.Rivals}
 	here.Program = func(name string) bool { _, err := exec.LookPath(name); return err == nil }
 	here.Hosts = sync.OnceValues(func() ([]metrics.Host, error) { return site.Hosts(ctx) })
 	fits := func(args string) string {
@@ -74,15 +76,15 @@ func (p *planner) Plan(ctx context.Context, site cluster.Site, plan metrics.Swee
 		}
 		return ""
 	}
-	tested, trials := Plan(p.files, p.cfg.Quick, plan.Trials, here.Missing, fits)
+	tested, trials := study.Plan(p.files, p.cfg.Quick, plan.Trials, here.Missing, fits)
 	plan.Trials = 0
-	plan = Planned(plan, tested, trials)
-	return plan, missing(tested), nil
+	plan = study.Planned(plan, tested, trials)
+	return plan, study.Missing(tested), nil
 }
 
 // Experiment returns the experiment of a plan.
 func (p *planner) Experiment(site cluster.Site, plan metrics.Sweep) experiment.Experiment {
-	return Of(plan, site.Dir(), site.Length)
+	return study.Of(plan, site.Dir(), site.Length)
 }
 
 // Continue returns the plan that was begun, whose studies are today's.

@@ -1,4 +1,4 @@
-package study
+package launch
 
 import (
 	"context"
@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"kvlab/extra/study"
 	"kvlab/internal/fakecluster"
 	"kvlab/kvs/cluster"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
+	"kvlab/plots/verify"
 )
 
 const fakeStudy = `title = "Of fakes"
@@ -86,6 +88,19 @@ func TestStudy(t *testing.T) {
 	if names := strings.Count(tr.Read(t, "summary.txt"), "point: "); names != 2 {
 		t.Errorf("%d points in summary.txt, want 2", names)
 	}
+	for want, edited := range map[string]string{"": "study.md", "claims.json: [0].outcome: recorded is ": metrics.ClaimsFile, "study.md:": "study.md"} {
+		text, times := tr.Read(t, edited), min(len(want), 1)
+		if err := os.WriteFile(filepath.Join(dir, edited), []byte(strings.Replace(text, "reproduced", "contradicted", times)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		results, err := verify.Run(dir, study.Row)
+		if said := strings.Join(results[6].Differences, "\n"); err != nil || want == "" != (said == "") || !strings.HasPrefix(said, want) {
+			t.Errorf("%s edited: %q, %v", edited, said, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, edited), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // An interrupted study goes on. Its folder has the outcomes only when it is whole.
@@ -135,7 +150,7 @@ func TestStudyWithFailures(t *testing.T) {
 
 func TestStudyFlags(t *testing.T) {
 	t.Parallel()
-	first := Names()[0]
+	first := study.Names()[0]
 	for args, want := range map[string]string{
 		"--study " + first + "s":                first + "s: want all, list, a file that ends in .toml, or one of",
 		"--study no.toml":                       "no such file",
