@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -97,26 +98,27 @@ type Slice struct {
 	Client  int    `json:"client"`
 	Clock   string `json:"clock"`    // the clock's ID
 	ErrorNs int64  `json:"error_ns"` // how far the times are from the clock at most
-	Ops     int    `json:"ops"`
-	Packed  []byte `json:"packed"` // its histories as JSON, compressed by DEFLATE
+	Packed  []byte `json:"packed"`   // its histories, one of each key or with -serializable a serial.History, as JSON, compressed by DEFLATE
 }
 
-// Pack sets the slice's histories, one for each key.
-func (s *Slice) Pack(histories []History) error {
-	for _, h := range histories {
-		s.Ops += len(h.Ops)
-	}
-	var err error
-	s.Packed, err = deflate(histories)
+// Pack sets the slice's content.
+func (s *Slice) Pack(content any) (err error) {
+	s.Packed, err = deflate(content)
 	return err
 }
 
-// Histories unpacks the slice's histories.
+// Histories unpacks the slice's content, histories one for each key.
 func (s Slice) Histories() (histories []History, err error) {
-	if err := inflate(s.Packed, &histories); err != nil {
-		return nil, fmt.Errorf("unpack a slice: %w", err)
+	err = s.Unpack(&histories)
+	return histories, err
+}
+
+// Unpack unpacks the slice's content.
+func (s Slice) Unpack(content any) error {
+	if err := inflate(s.Packed, content); err != nil {
+		return fmt.Errorf("unpack a slice: %w", err)
 	}
-	return histories, nil
+	return nil
 }
 
 // Check is what a client's check of linearizability found (-linearizable).
@@ -188,9 +190,11 @@ func (c JointCheck) Text() string {
 	return text
 }
 
-// Violation is a history that is not linearizable, or not certainly.
+// Violation is a history that is not linearizable or strictly serializable, or not certainly.
 type Violation struct {
 	Why     string      `json:"why"`
 	History History     `json:"history"`
 	Part    []HistoryOp `json:"part"` // the operations that contradict each other
+
+	Serial json.RawMessage `json:"serial,omitempty"` // with -serializable a serial.Fault, in the place of History and Part
 }

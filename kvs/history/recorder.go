@@ -11,6 +11,7 @@ import (
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
+	"kvlab/metrics/clock"
 )
 
 // Pending is a Recorder's state of a call in flight. The caller owns it and reuses it
@@ -25,7 +26,7 @@ type Pending struct {
 // pendingOp is an operation on a recorded key.
 type pendingOp struct {
 	at    int32 // its number in the batch
-	key   int32 // its number in the keySet; of a scan the first key that it can find
+	key   int32 // its number in the KeySet; of a scan the first key that it can find
 	hash  uint64
 	kind  kvs.Kind
 	limit int // the most pairs of a scan
@@ -36,8 +37,9 @@ type pendingOp struct {
 // its worker uses it, except for the atomic fields.
 type Recorder struct {
 	writer metrics.WriteID // the worker, with version 0
-	keys   *keySet
-	slices *Slices
+	keys   *KeySet
+	lane   *Lane
+	clock  clock.Clock
 
 	version uint32    // the worker's last write at the send of its last round
 	part    *fragment // of the slice being recorded; nil outside a slice
@@ -46,7 +48,6 @@ type Recorder struct {
 	pending int       // recorded calls in flight
 	n       int       // operations recorded in the slice
 	orders  []batchOrder
-	rounds  atomic.Int32             // sent in the slice
 	done    atomic.Pointer[fragment] // the last fragment that is complete; Slices takes it
 }
 
@@ -66,20 +67,19 @@ const maxFragment = 1024
 // BeginRound begins a round, before any of its calls is sent. version is the
 // worker's last write, the round's own included.
 func (r *Recorder) BeginRound(version uint32, now time.Time) {
-	slice := r.slices.slice.Load()
+	slice := r.lane.Slice()
 	if r.part != nil && !r.over {
 		if slice != r.last || r.n >= maxFragment {
 			r.end(now)
 		} else {
-			r.rounds.Add(1)
+			r.lane.Round()
 		}
 	}
 	if r.part == nil && slice > r.last {
 		r.last, r.over, r.n = slice, false, 0
 		r.part = &fragment{slice: slice, ops: make([][]metrics.HistoryOp, len(r.keys.Names))}
-		r.part.span = metrics.WorkerSpan{Client: r.writer.Client(), Worker: r.writer.Worker(), First: r.version, BegunNs: r.slices.clock.Ns(now)}
-		r.rounds.Store(1)
-		r.slices.recording.Add(1)
+		r.part.span = metrics.WorkerSpan{Client: r.writer.Client(), Worker: r.writer.Worker(), First: r.version, BegunNs: r.clock.Ns(now)}
+		r.lane.Begin()
 	}
 	r.version = version
 }
@@ -87,8 +87,8 @@ func (r *Recorder) BeginRound(version uint32, now time.Time) {
 // end ends the worker's part of the slice: later calls are not recorded in it.
 func (r *Recorder) end(now time.Time) {
 	r.over = true
-	r.rounds.Store(sliceRounds)
-	r.part.span.Last, r.part.span.EndedNs = r.version, r.slices.clock.Ns(now)
+	r.lane.End()
+	r.part.span.Last, r.part.span.EndedNs = r.version, r.clock.Ns(now)
 	r.deliver()
 }
 
@@ -96,7 +96,7 @@ func (r *Recorder) end(now time.Time) {
 func (r *Recorder) deliver() {
 	if r.over && r.pending == 0 && r.part != nil {
 		r.done.Store(r.part)
-		r.slices.recording.Add(-1)
+		r.lane.Deliver()
 		r.part = nil
 	}
 }
@@ -104,7 +104,7 @@ func (r *Recorder) deliver() {
 // Sending keeps a batch's operations on recorded keys. It is called before the send. The
 // hashes of the keys and the kinds are in the batch's order.
 func (r *Recorder) Sending(p *Pending, batch *kvs.Batch, hashes []uint64, kinds []kvs.Kind, now time.Time) {
-	p.sent = r.slices.clock.Ns(now)
+	p.sent = r.clock.Ns(now)
 	p.recorded = r.part != nil && !r.over
 	if !p.recorded {
 		return
@@ -121,27 +121,27 @@ func (r *Recorder) Sending(p *Pending, batch *kvs.Batch, hashes []uint64, kinds 
 		if n.kind.Scans() {
 			key, _ := slices.BinarySearch(r.keys.Names, string(op[0].Key))
 			n.key, n.limit = int32(key), op[0].Limit()
-		} else if key, ok := r.keys.find(hash); ok {
+		} else if key, ok := r.keys.Find(hash); ok {
 			n.key = key
 		} else {
 			continue
 		}
 		if n.kind.Writes() {
-			n.wrote = valueIn(op[0].Value)
+			n.wrote = ValueIn(op[0].Value)
 		}
 		p.ops = append(p.ops, n)
 	}
 }
 
-// valueIn returns the value that a header names.
-func valueIn(value []byte) metrics.WriteID {
+// ValueIn returns the value that a header names.
+func ValueIn(value []byte) metrics.WriteID {
 	return metrics.WriteID(binary.LittleEndian.Uint64(value[8:]))
 }
 
 // Completed records a finished call. If it failed, its reads are dropped, and its
 // writes may take effect at any later time.
 func (r *Recorder) Completed(p *Pending, reply *kvs.Reply, err error) {
-	now := r.slices.clock.Ns(time.Now())
+	now := r.clock.Ns(time.Now())
 	if !p.recorded {
 		// A call that was sent before the slice may have been executed inside it. A
 		// worker's calls complete in order, so this one completes before those of the
@@ -235,7 +235,7 @@ func (r *Recorder) result(p *Pending, n pendingOp, result kvs.Result, returned i
 			if len(result.Value) < value.HeaderLen || value.HashIn(result.Value) != n.hash {
 				return // not a value of this key
 			}
-			seen = valueIn(result.Value)
+			seen = ValueIn(result.Value)
 		}
 		fresh, violation := order.read(r.writer, seen)
 		r.orderViolation(n, violation)
@@ -265,16 +265,17 @@ type Keys struct {
 	Deleters int      // workers of the run if its workload deletes; 0: nothing is ever deleted
 }
 
-// keySet is the immutable set of keys whose operations are recorded.
-type keySet struct {
+// KeySet is the immutable set of keys whose operations are recorded.
+type KeySet struct {
 	Keys
 	hashes []uint64
 	index  map[uint64]int32 // by hash
 	filter [64]uint64       // a bit for the low 12 bits of each hash
 }
 
-func newKeySet(keys Keys) *keySet {
-	s := &keySet{Keys: keys, index: make(map[uint64]int32)}
+// NewKeySet returns the set of some keys.
+func NewKeySet(keys Keys) *KeySet {
+	s := &KeySet{Keys: keys, index: make(map[uint64]int32)}
 	for i, name := range keys.Names {
 		hash := route.Hash([]byte(name))
 		s.hashes = append(s.hashes, hash)
@@ -284,8 +285,8 @@ func newKeySet(keys Keys) *keySet {
 	return s
 }
 
-// find returns the number of the key with a hash; false for most hashes.
-func (s *keySet) find(hash uint64) (int32, bool) {
+// Find returns the number of the key with a hash; false for most hashes.
+func (s *KeySet) Find(hash uint64) (int32, bool) {
 	if s.filter[hash>>6&63]>>(hash&63)&1 == 0 {
 		return 0, false
 	}

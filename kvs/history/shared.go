@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"kvlab/metrics"
-	"kvlab/metrics/clock"
 )
 
 // shared is the state of the slices that all clients record at the same time.
@@ -44,13 +43,23 @@ func (s *shared) open(now time.Time) {
 	s.next = s.number + 1
 }
 
-// give passes on the fragments of a shared slice: the operations with the earliest calls,
-// at most as many as the plan allows.
-func (s *shared) give(client int, clock clock.Clock, keys Keys, fragments []*fragment) error {
-	if s.number == 0 {
+// Share packs what was recorded for the launcher if the slice is shared. pack gets the most
+// operations that the plan allows.
+func (s *Schedule) Share(client int, pack func(slice *metrics.Slice, most int) error) error {
+	if s.shared.number == 0 {
 		return nil
 	}
-	kept := earliest(fragments, len(keys.Names), s.plan.Ops)
+	slice := metrics.Slice{Number: s.shared.number, Client: client, Clock: s.Clock.ID, ErrorNs: s.Clock.ErrorNs}
+	if err := pack(&slice, s.shared.plan.Ops); err != nil {
+		return err
+	}
+	return s.shared.share(slice)
+}
+
+// packed packs the fragments of a shared slice: the operations with the earliest calls, at
+// most most.
+func packed(slice *metrics.Slice, keys Keys, fragments []*fragment, most int) error {
+	kept := earliest(fragments, len(keys.Names), most)
 	histories := make([]metrics.History, len(keys.Names))
 	for key, name := range keys.Names {
 		h := &histories[key]
@@ -61,11 +70,7 @@ func (s *shared) give(client int, clock clock.Clock, keys Keys, fragments []*fra
 			h.Spans = append(h.Spans, f.spanOf(key, kept[i][key]))
 		}
 	}
-	slice := metrics.Slice{Number: s.number, Client: client, Clock: clock.ID, ErrorNs: clock.ErrorNs}
-	if err := slice.Pack(histories); err != nil {
-		return err
-	}
-	return s.share(slice)
+	return slice.Pack(histories)
 }
 
 // earliest returns, for each fragment and key, the number of operations among the n with

@@ -73,8 +73,7 @@ func (g *Generator) Summary() metrics.Summary {
 	s.Edges = &metrics.Edges{SlotS: g.edgeSlot().Seconds(), First: boundaries[:half], Last: boundaries[half:]}
 	s.Retries, s.CacheBytes = info.Retries, info.CacheBytes
 	if g.slices != nil {
-		found := g.slices.Found()
-		s.Check = &found
+		g.slices.Report(&s)
 	}
 	s.Prefixes = g.prefixDigests()
 	s.Workers = g.accounts()
