@@ -68,7 +68,9 @@ func parse(text string) (form *lab.Form, preload int, err error) {
 			return nil, 0, fmt.Errorf("setting %q: want one of %s%s", name, strings.Join(known, ", "), cli.DidYouMean(name, "", known))
 		}
 	}
-	form, err = lab.NewForm(settings)
+	if form, err = lab.NewForm(settings); err == nil && form.Transactional() {
+		err = fmt.Errorf("preset %s has transactions: want one without them", preset)
+	}
 	return form, preload, err
 }
 

@@ -129,6 +129,9 @@ func Presets() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == transactions })
 }
 
+// Transactional returns the forms that have transactions, in order.
+func Transactional() []string { return slices.Sorted(maps.Keys(transactional)) }
+
 // Serve serves a store in a preset's form by HTTP until the listener is closed.
 func Serve(l net.Listener, preset string, s *Store) error {
 	server, err := NewServer(preset, s)
@@ -141,8 +144,11 @@ func Serve(l net.Listener, preset string, s *Store) error {
 // NewServer returns a server of a store in a preset's form.
 func NewServer(preset string, s *Store) (*rpc.Server, error) {
 	service, ok := services[preset]
+	if with := transactional[preset]; with != nil {
+		service, ok = func(s *Store) any { return with(newLocked(s)) }, true
+	}
 	if !ok {
-		return nil, fmt.Errorf("preset %q: want one of %s", preset, strings.Join(Presets(), ", "))
+		return nil, fmt.Errorf("preset %q: want one of %s", preset, strings.Join(append(Presets(), Transactional()...), ", "))
 	}
 	server := rpc.NewServer()
 	return server, server.RegisterName("KVService", service(s))

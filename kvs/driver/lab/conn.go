@@ -38,6 +38,11 @@ type conn struct {
 	stamp   int64          // of the last operation that has one
 	values  []string       // the results, in the batch's order
 
+	remotes    [steps]*remote // of a server with transactions
+	mask       uint64         // of the numbers that its fields tx hold
+	transactor *transactor    // over this connection; nil of a server without transactions
+	round      driver.Transactions
+
 	mu     sync.Mutex
 	closed bool  // no call is queued any more; guarded by mu
 	reason error // why the connection ended; guarded by ending
@@ -54,9 +59,17 @@ type slot struct {
 }
 
 // newConn returns the connection to a server that was met.
-func newConn(met meeting, f *Form, o driver.Options, u driver.Use) *conn {
+func newConn(met meeting, l *lab) *conn {
+	f, o, u := l.form, l.options, l.use
 	c := &conn{codec: met.codec, timeout: o.CallTimeout, calls: make(chan *kvs.Call, max(u.CallsInFlight, 1)), id: rand.Int64() >> 1}
+	c.codec.Take() // of the meeting
 	c.rpc = rpc.NewClientWithCodec(c.codec)
+	if f.txn != nil {
+		c.remotes, c.mask = f.remotes(met.types), met.mask
+		c.transactor = newTransactor(f, []*conn{c}, &l.ids, o.CallTimeout)
+		go c.run()
+		return c
+	}
 	c.gets = f.message(false, met.stamp)
 	if c.puts = c.gets; !f.mixed() {
 		c.puts = f.message(true, met.stamp)
@@ -124,6 +137,10 @@ func (c *conn) cause(err error) error {
 func (c *conn) run() {
 	late := time.AfterFunc(1<<62, func() { c.end(fmt.Errorf("%w: no reply within %v", wire.ErrTimeout, c.timeout)) })
 	for call := range c.calls {
+		if c.transactor != nil {
+			call.State.(chan error) <- c.transact(call)
+			continue
+		}
 		late.Reset(c.timeout)
 		c.codec.Take()
 		err := c.execute(call)

@@ -10,41 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"kvlab/internal/cli"
 )
-
-// preset is a form that servers of the course have.
-type preset struct {
-	name     string // of the repository that has it
-	carries  string // another name, of what its calls carry
-	settings map[string]string
-}
-
-// presets are the course's server and those of teams, first the default.
-var presets = []preset{
-	{"base", "single", map[string]string{}},
-	{"clawcodes", "batch-optype", map[string]string{"method": "KVService.BatchOp", "ops": "Operations", "kind": "OpType", "kinds": "GET,PUT", "results": "Results"}},
-	{"dashree", "batch-type", map[string]string{"method": "KVService.ExecuteBatch", "ops": "Operations", "kind": "Type", "kinds": "0,1", "results": "Values", "errors": "Errors"}},
-	{"dashree-gets", "gets-keys", map[string]string{"get-ops": "Key", "ack": "Ack"}},
-	{"citywatch", "batch-requestid", map[string]string{"method": "KVService.Process_Batch", "ops": "Data", "kind": "IsRead", "id": "RequestID", "results": "Values"}},
-	{"sacatrash", "batch-isread", map[string]string{"method": "KVService.Batch", "ops": "Ops", "kind": "IsRead", "results": "Values"}},
-	{"kangyang", "batch-indices", map[string]string{"method": "KVService.ProcessBatch", "ops": "Operations", "kind": "IsRead", "indices": "Indices", "results": "Values"}},
-	{"gianghta", "gets-requests", map[string]string{"get": "KVService.BatchGet", "get-ops": "Requests", "results": "Responses.Value"}},
-	{"haoren", "gets-puts", map[string]string{"get": "KVService.GetBatch", "put": "KVService.PutBatch", "get-ops": "Keys", "put-ops": "Items", "results": "Values.Value"}},
-	{"venkateshdb", "batch-timestamp", map[string]string{"method": "KVService.BatchRequest", "ops": "Requests", "kind": "IsRead", "stamp": "Timestamp", "results": "Responses.Value"}},
-}
-
-// findPreset returns the settings of a preset by one of its names.
-func findPreset(name string) (map[string]string, error) {
-	var names []string
-	for _, p := range presets {
-		if names = append(names, p.name, p.carries); slices.Contains(names, name) {
-			return p.settings, nil
-		}
-	}
-	return nil, fmt.Errorf("preset %q: want one of %s%s", name, strings.Join(names, ", "), cli.DidYouMean(name, "", names))
-}
 
 // Form names a server's remote methods, and the fields of their arguments and replies.
 // The comments name the settings. It is immutable.
@@ -62,6 +28,8 @@ type Form struct {
 	ack            string // ack: the field, which is true, of the reply to a Put that has no results; "" for none. The driver does not look at it
 	stamp          string // stamp: an operation's field for a number that grows with each operation; "" for none
 	tcp            bool   // transport: whether net/rpc runs on TCP, as rpc.Accept serves it, and not by HTTP
+
+	txn *transactions // of a server with transactions, or nil
 }
 
 // defaults are the settings that a preset need not have.
@@ -71,7 +39,7 @@ var defaults = map[string]string{
 }
 
 // Settings are the names of all.
-var Settings = append(slices.Sorted(maps.Keys(defaults)), "preset")
+var Settings = append(slices.Sorted(maps.Keys(defaults)), append(slices.Sorted(maps.Keys(transactional)), "preset")...)
 
 // NewForm returns the form of Settings, or an error that names the first wrong one.
 func NewForm(given map[string]string) (*Form, error) {
@@ -83,6 +51,7 @@ func NewForm(given map[string]string) (*Form, error) {
 		return nil, errors.New("setting kinds of a lab server: want kind too, the field that has one of them")
 	}
 	s := maps.Clone(defaults)
+	maps.Copy(s, transactional)
 	for _, over := range []map[string]string{ofPreset, given} {
 		maps.Copy(s, over)
 		for both, each := range map[string][]string{"method": {"get", "put"}, "ops": {"get-ops", "put-ops"}} {
@@ -96,12 +65,24 @@ func NewForm(given map[string]string) (*Form, error) {
 	results, result, _ := strings.Cut(s["results"], ".")
 	get, put, _ := strings.Cut(s["kinds"], ",")
 	f := &Form{s["get"], s["put"], s["get-ops"], s["put-ops"], s["key"], s["value"], s["kind"],
-		[2]any{typed(get), typed(put)}, s["id"], s["indices"], results, result, s["errors"], s["ack"], s["stamp"], s["transport"] == "tcp"}
+		[2]any{typed(get), typed(put)}, s["id"], s["indices"], results, result, s["errors"], s["ack"], s["stamp"], s["transport"] == "tcp", nil}
 	if transport := s["transport"]; transport != "tcp" && transport != "http" {
 		return nil, fmt.Errorf("transport %q of a lab server: want http (rpc.HandleHTTP), or tcp (rpc.Accept, rpc.ServeConn)", transport)
 	}
+	if s["tx"] != "" {
+		f.txn, err = newTransactions(s)
+		return f, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(transactional)) {
+		if s[name] != transactional[name] {
+			return nil, fmt.Errorf("setting %s of a lab server: want tx too, the field that tells transactions apart, or a preset of transactions", name)
+		}
+	}
 	return f, f.validate()
 }
+
+// Transactional reports whether the form is that of a server with transactions.
+func (f *Form) Transactional() bool { return f.txn != nil }
 
 // typed returns the value of a field that a setting writes: a bool, an int or a string.
 func typed(text string) any {
@@ -117,11 +98,17 @@ func typed(text string) any {
 // mixed reports whether a call carries Gets and Puts.
 func (f *Form) mixed() bool { return f.get == f.put }
 
+// isMethod returns an error if a text names no remote method.
+func isMethod(text string) error {
+	if service, name, ok := strings.Cut(text, "."); !ok || !token.IsExported(service) || !token.IsExported(name) {
+		return fmt.Errorf("method %q of a lab server: want a service and a method, such as KVService.Get", text)
+	}
+	return nil
+}
+
 func (f *Form) validate() error {
-	for _, method := range []string{f.get, f.put} {
-		if service, name, ok := strings.Cut(method, "."); !ok || !token.IsExported(service) || !token.IsExported(name) {
-			return fmt.Errorf("method %q of a lab server: want a service and a method, such as KVService.Get", method)
-		}
+	if err := cmp.Or(isMethod(f.get), isMethod(f.put)); err != nil {
+		return err
 	}
 	names := []string{f.getOps, f.putOps, f.key, f.value, f.kind, f.stamp, f.id, f.indices}
 	for i, field := range append(names, f.results, f.result, f.errors, f.ack) {

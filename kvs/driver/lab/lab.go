@@ -9,6 +9,9 @@ package lab
 import (
 	"cmp"
 	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
 
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
@@ -19,12 +22,18 @@ import (
 // in flight it does not answer within -call-timeout.
 var Row = driver.Row{Name: "lab", Check: check, Open: open, Batch: 64, Protocol: "net/rpc with gob", Null: null}
 
-// has reports whether the servers have a kind of operation.
-func has(kind kvs.Kind) bool { return kind == kvs.Get || kind == kvs.Put || kind == kvs.Insert }
+// has reports whether servers of the form have a kind of operation. A read-modify-write is a Get
+// and a Put of one transaction.
+func (f *Form) has(kind kvs.Kind) bool {
+	return kind == kvs.Get || kind == kvs.Put || kind == kvs.Insert || kind == kvs.ReadModifyWrite && f.txn != nil
+}
 
 func check(o driver.Options, u driver.Use) error {
-	_, err := NewForm(o.Settings)
-	return cmp.Or(o.CheckForeign(u, has, Settings...), err)
+	f, err := NewForm(o.Settings)
+	if f == nil {
+		f = new(Form)
+	}
+	return cmp.Or(o.CheckForeign(u, f.has, Settings...), err)
 }
 
 // lab is a driver.
@@ -32,11 +41,14 @@ type lab struct {
 	options driver.Options
 	use     driver.Use
 	form    *Form
+	ids     atomic.Uint64 // the last attempt's number of a transaction
 }
 
 func open(o driver.Options, u driver.Use) (driver.Driver, error) {
 	f, err := NewForm(o.Settings)
-	return &lab{o, u, f}, err
+	l := &lab{options: o, use: u, form: f}
+	l.ids.Store(rand.Uint64()) // other clients' differ
+	return l, err
 }
 
 func (l *lab) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Server, error) {
@@ -44,7 +56,19 @@ func (l *lab) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Serv
 	if err != nil {
 		return nil, driver.Server{}, err
 	}
-	return newConn(met, l.form, l.options, l.use), driver.Server{Name: l.options.Hosts[server]}, nil
+	return newConn(met, l), driver.Server{Name: l.options.Hosts[server]}, nil
+}
+
+// Transactor returns what executes transactions over connections that Dial returned.
+func (l *lab) Transactor(conns []driver.Conn) (driver.Transactor, error) {
+	if l.form.txn == nil {
+		return nil, errors.New("the lab server's form has no transactions: want a preset such as venkateshdb-txn, or the setting tx")
+	}
+	all := make([]*conn, len(conns))
+	for i, c := range conns {
+		all[i] = c.(*conn)
+	}
+	return newTransactor(l.form, all, &l.ids, l.options.CallTimeout), nil
 }
 
 // Explain knows nothing: the servers have no identity.

@@ -3,6 +3,7 @@ package lab_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/rpc"
 	"os"
@@ -21,13 +22,16 @@ import (
 )
 
 // serve starts a server of a preset's form, and returns its address.
-func serve(t *testing.T, preset string) string {
+func serve(t *testing.T, preset string) string { return serveFaulty(t, preset, labtest.None) }
+
+// serveFaulty starts a server that does something wrong, and returns its address.
+func serveFaulty(t *testing.T, preset string, fault labtest.Fault) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	go labtest.Serve(l, preset, labtest.NewStore(labtest.None, 1))
+	go labtest.Serve(l, preset, labtest.NewStore(fault, 1))
 	return l.Addr().String()
 }
 
@@ -144,7 +148,14 @@ func TestMisfits(t *testing.T) {
 		settings settings
 		want     string
 	}{
-		{"transactions", nil, "KVService.Get has the field Txid: its operations are a transaction's, which nothing would commit, and kvlab measures no transactions: want a server without them"},
+		{"transactions", nil, "KVService.Get has the field Txid: its operations are a transaction's, which a form without the setting tx does not commit: want another preset, or its settings"},
+		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "tx": "Id"}, `KVService.Get does not take the field Id: "gob: type mismatch: no fields matched`},
+		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "lead": "Leader"}, "KVService.Commit does not take the field Leader"},
+		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "refused": "LockFail=true"}, "KVService.Get has no field LockFail in its reply: it is a server with transactions: want preset=venkateshdb-txn"},
+		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "results": "Val"}, "KVService.Get has no field Val in its reply"},
+		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "abort": "KVService.Rollback"}, "KVService.Rollback does not take the field Txid: \"rpc: can't find method KVService.Rollback\""},
+		{"kangyang-txn", settings{"preset": "kangyang-txn", "begin": "KVService.Start"}, "KVService.Start is not there"},
+		{"base", settings{"preset": "venkateshdb-txn"}, "KVService.Get does not take the field Txid"},
 		{"clawcodes", nil, `KVService.Get does not take what the form sends, by fields such as Key: "rpc: can't find method KVService.Get": want another preset, or its settings`},
 		{"haoren", settings{"get": "KVService.GetBatch"}, "KVService.GetBatch does not take what the form sends"},
 		{"base", settings{"key": "Kee"}, "by fields such as Kee"},
@@ -160,6 +171,16 @@ func TestMisfits(t *testing.T) {
 		}
 		if err := misfit(t, serve(t, c.server), c.settings); !strings.Contains(err, c.want) {
 			t.Errorf("%s, %v: %v, want %q", c.server, c.settings, err, c.want)
+		}
+	}
+}
+
+// A server with transactions is named when a client meets it, with the preset that fits.
+func TestSuggestedPresets(t *testing.T) {
+	for _, preset := range labtest.Transactional() {
+		addr := serve(t, preset)
+		if err, want := misfit(t, addr, nil), fmt.Sprintf("it is a server with transactions: want preset=%s, as in --target 'lab://%s?preset=%[1]s'", preset, addr); !strings.HasSuffix(err, want) {
+			t.Errorf("%s, want %s", err, want)
 		}
 	}
 }
@@ -197,7 +218,18 @@ func TestCheck(t *testing.T) {
 		kinds    []kvs.Kind
 		want     string
 	}{
-		{map[string]string{"preset": "bsae"}, nil, "want one of base, single, clawcodes, batch-optype, dashree, batch-type, dashree-gets, gets-keys, citywatch, batch-requestid, sacatrash, batch-isread, kangyang, batch-indices, gianghta, gets-requests, haoren, gets-puts, venkateshdb, batch-timestamp; did you mean base?"},
+		{map[string]string{"preset": "bsae"}, nil, "want one of base, single, clawcodes, batch-optype, dashree, batch-type, dashree-gets, gets-keys, citywatch, batch-requestid, sacatrash, batch-isread, kangyang, batch-indices, gianghta, gets-requests, haoren, gets-puts, venkateshdb, batch-timestamp, sharjain-txn, txn-twice, "},
+		{map[string]string{"preset": "bsae"}, nil, "did you mean base?"},
+		{map[string]string{"begin": "KVService.Begin"}, nil, "setting begin of a lab server: want tx too"},
+		{map[string]string{"tx": "txid"}, nil, `field "txid"`},
+		{map[string]string{"tx": "A,B,C"}, nil, "want one field, or two"},
+		{map[string]string{"tx": "Txid", "ops": "Ops"}, nil, "setting ops of a lab server with transactions (tx): want none"},
+		{map[string]string{"tx": "Txid", "scope": "some"}, nil, `want participants or all, not "some"`},
+		{map[string]string{"tx": "Txid", "made": "server"}, nil, "want begin too"},
+		{map[string]string{"tx": "Txid", "refused": "no"}, nil, `refused "no"`},
+		{map[string]string{"tx": "Txid", "commit": "Commit"}, nil, `method "Commit"`},
+		{map[string]string{"tx": "Txid", "kind": "IsRead"}, nil, "want method too"},
+		{map[string]string{"tx": "Txid", "method": "KVService.Op"}, nil, "want kind"},
 		{map[string]string{"kinds": "R,W"}, nil, "setting kinds of a lab server: want kind too"},
 		{map[string]string{"transport": "udp"}, nil, `transport "udp"`},
 		{map[string]string{"preset": "dashree-gets", "stamp": "Time"}, nil, "a list of keys has no field for it"},

@@ -23,6 +23,8 @@ import (
 type meeting struct {
 	codec *codec
 	stamp reflect.Type // of the field stamp; nil without one
+	types idTypes      // of a server with transactions
+	mask  uint64       // likewise: of the numbers that its fields tx hold
 }
 
 // otherWithin is how long a server may take to show that it has the other transport.
@@ -37,6 +39,9 @@ func (l *lab) connect(ctx context.Context, server int, tcp bool) (met meeting, e
 		return func(socket net.Conn) (err error) {
 			reached = true
 			met, err = l.form.meet(socket, tcp, l.options.Null)
+			if errors.As(err, new(*driver.MisfitError)) {
+				err = l.suggest(met.codec, server, err)
+			}
 			return err
 		}
 	}
@@ -75,7 +80,14 @@ func (f *Form) meet(socket net.Conn, tcp, null bool) (met meeting, err error) {
 		}
 	}
 	met.codec = &codec{meter, gob.NewDecoder(in), gob.NewEncoder(out), out}
-	if met.stamp = reflect.TypeFor[int64](); null {
+	switch met.stamp = reflect.TypeFor[int64](); {
+	case f.txn != nil && null:
+		met.types, met.mask = f.nullTypes()
+		return met, nil
+	case f.txn != nil:
+		met.types, met.mask, err = f.fit(met.codec)
+		return met, err
+	case null:
 		return met, nil
 	}
 	if met.stamp, err = f.inspect(met.codec, f.get, f.getOps); err == nil && !f.mixed() {
@@ -109,8 +121,8 @@ var transactionFields = []string{"Txid", "TxID", "TxId", "TransactionID", "Trans
 // unlike is a type that no field of a server has.
 type unlike = complex128
 
-// refusal is how encoding/gob refuses a field of another type (its decode.go).
-var refusal = regexp.MustCompile(`wrong type \((.+)\) for received field \w*\.(\w+)$`)
+// refusedType is how encoding/gob refuses a field of another type (its decode.go).
+var refusedType = regexp.MustCompile(`wrong type \((.+)\) for received field .*\.(\w+)$`)
 
 // inspect checks that a server's method takes the form's operations, and returns the type
 // of their field stamp. It sends arguments that no server decodes, so that none executes
@@ -125,12 +137,12 @@ func (f *Form) inspect(c *codec, method, list string) (stamp reflect.Type, err e
 		misfit := func(layout string, args ...any) error {
 			return &driver.MisfitError{Text: method + " " + fmt.Sprintf(layout, args...)}
 		}
-		parts := refusal.FindStringSubmatch(answer)
+		parts := refusedType.FindStringSubmatch(answer)
 		switch {
 		case parts == nil:
-			return nil, misfit("does not take what the form sends, by fields such as %s: %q: want another preset, or its settings", f.key, answer)
+			return nil, misfit("does not take what the form sends, by fields such as %s: %q", f.key, answer)
 		case slices.Contains(transactionFields, parts[2]):
-			return nil, misfit("has the field %s: its operations are a transaction's, which nothing would commit, and kvlab measures no transactions: want a server without them", parts[2])
+			return nil, misfit("has the field %s: its operations are a transaction's, which a form without the setting tx does not commit", parts[2])
 		case f.stamp == "":
 			return nil, nil
 		case parts[2] == f.stamp && stamp == reflect.TypeFor[uint64]():
@@ -162,12 +174,32 @@ func (f *Form) ask(c *codec, method, list string, stamp reflect.Type) (answer st
 		fields, outer = outer, fields
 		add(list, reflect.SliceOf(reflect.StructOf(outer)))
 	}
-	if err := c.WriteRequest(&rpc.Request{ServiceMethod: method}, reflect.New(reflect.StructOf(fields)).Interface()); err != nil {
-		return "", err
+	return c.ask(method, reflect.New(reflect.StructOf(fields)).Interface())
+}
+
+// ask returns the error with which a server answers a remote call.
+func (c *codec) ask(method string, args any) (answer string, err error) {
+	answer, _, err = c.exchange(method, args, nil)
+	return answer, err
+}
+
+// exchange makes a remote call. It returns the server's error, and why the reply cannot be decoded.
+func (c *codec) exchange(method string, args, reply any) (answer string, body, err error) {
+	if err := c.WriteRequest(&rpc.Request{ServiceMethod: method}, args); err != nil {
+		return "", nil, err
 	}
-	var reply rpc.Response
-	if err := errors.Join(c.out.Flush(), c.ReadResponseHeader(&reply), c.ReadResponseBody(nil)); err != nil {
-		return "", fmt.Errorf("speak net/rpc: %w", err)
+	var head rpc.Response
+	if err = errors.Join(c.out.Flush(), c.ReadResponseHeader(&head)); err == nil {
+		if head.Error != "" {
+			reply = nil
+		}
+		body = c.ReadResponseBody(reply)
 	}
-	return reply.Error, nil
+	if err == nil && (reply == nil || broken(body)) {
+		err = body
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("speak net/rpc: %w", err)
+	}
+	return head.Error, body, nil
 }

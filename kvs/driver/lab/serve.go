@@ -193,6 +193,9 @@ func null(socket net.Conn, o driver.Options, store *driver.Null) error {
 		return err
 	}
 	s, err := f.Serve(socket)
+	if f.txn != nil && err == nil {
+		return s.nullTransactions(store)
+	}
 	var r Request
 	var values []string
 	for err == nil {
@@ -217,8 +220,56 @@ func null(socket net.Conn, o driver.Options, store *driver.Null) error {
 		}
 		err = s.Answer(&r, values)
 	}
+	return ended(err)
+}
+
+// ended returns the error of a connection, but for its client's end.
+func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
+}
+
+// nullTransactions serves a connection of transactions as null does. It refuses nothing.
+func (s *Served) nullTransactions(store *driver.Null) error {
+	types, _ := s.form.nullTypes()
+	remotes, methods := s.form.remotes(types), make(map[string]*remote)
+	for _, r := range remotes {
+		if r != nil && methods[r.method] == nil {
+			methods[r.method] = r
+		}
+	}
+	for {
+		if !s.Buffered() {
+			if err := s.Flush(); err != nil {
+				return err
+			}
+		}
+		var head rpc.Request
+		if err := s.dec.Decode(&head); err != nil {
+			return ended(err)
+		}
+		r, answer := methods[head.ServiceMethod], rpc.Response{ServiceMethod: head.ServiceMethod, Seq: head.Seq}
+		if r == nil {
+			return fmt.Errorf("no method %s", head.ServiceMethod)
+		}
+		r.args.Elem().SetZero()
+		if err := s.dec.DecodeValue(r.args); err != nil {
+			return err
+		}
+		reply := r.take()
+		if r.result != "" && (!r.kind.IsValid() || r.kind.Interface() == s.form.kinds[0]) {
+			value, _ := store.Value()
+			at(reply.Elem(), r.result).SetString(alias(value))
+		}
+		if r.value.IsValid() && r.value.Len() > 0 {
+			store.Keep(bytesOf(r.value.String()))
+		}
+		r.accept(reply)
+		err := errors.Join(s.enc.Encode(&answer), s.enc.EncodeValue(reply))
+		if r.free = append(r.free, reply); err != nil {
+			return err
+		}
+	}
 }
