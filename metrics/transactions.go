@@ -73,3 +73,8 @@ type TransactionTally struct {
 	Parts   uint64 `json:"parts"`             // committed parts of transactions of several servers
 	Refused uint64 `json:"refused,omitempty"` // a server's: parts that it refused, by a lock or a fence
 }
+
+// Add returns the sum of two.
+func (t TransactionTally) Add(u TransactionTally) TransactionTally {
+	return TransactionTally{t.Runs + u.Runs, t.Parts + u.Parts, t.Refused + u.Refused}
+}

@@ -116,6 +116,7 @@ type Use struct {
 	Router        string     // its name
 	Owners        string     // its route.Fingerprint
 	Kinds         []kvs.Kind // of its operations; a server without one of them refuses the client
+	Txn           int        // operations of a transaction at most; 0: it has none
 	Trace         string     // the path of the trace whose kinds they are; "" for a workload's
 }
 
@@ -143,7 +144,11 @@ type Row struct {
 	Router string // decides which server owns a key; "": -router does
 	Batch  int    // the default of -batch, for servers that answer large calls slowly; 0: the client's
 	TTL    bool   // it takes Options.TTL
-	Rival  bool   // only the programs of extra/rivals have it: a plain one does not open it
+
+	// Transactions says that the driver is Transactional; Check then says with which settings.
+	Transactions bool
+
+	Rival bool // only the programs of extra/rivals have it: a plain one does not open it
 }
 
 // Null is what a server without a store has: one value for every key.
@@ -163,7 +168,7 @@ const (
 	InProcess = "inproc" // an engine in this process
 )
 
-var own = []Row{{Name: TCP, Check: checkNetwork, Open: openNetwork}, {Name: InProcess, Check: checkDirect, Open: openDirect}}
+var own = []Row{{Name: TCP, Check: checkNetwork, Open: openNetwork, Transactions: true}, {Name: InProcess, Check: checkDirect, Open: openDirect, Transactions: true}}
 
 // find returns the options' driver.
 func (o Options) find() (Row, error) {
@@ -180,8 +185,9 @@ func (o Options) Addresses() []string {
 
 // features returns the features that the options ask of a codec. A reply to a client with a
 // cache also sends a value once: the client may have held an old value of a popular key.
-func (o Options) features() wire.Features {
+func (o Options) features(u Use) wire.Features {
 	f := o.Features
+	f.Transactions = u.Txn > 0
 	if o.Cached != 0 {
 		f.Cache, f.Dedup = true, true
 	}
@@ -197,9 +203,11 @@ func (o Options) Validate(u Use) error {
 	a := o.Addresses()
 	return cmp.Or(
 		cli.Want(o.CallTimeout > 0, "-call-timeout", o.CallTimeout, "more than 0 seconds, such as 10"),
-		wire.CheckCodec(o.Codec, o.features()), wire.CheckSocketBuffer(o.SocketBuffer),
+		wire.CheckCodec(o.Codec, o.features(u)), wire.CheckSocketBuffer(o.SocketBuffer),
 		cli.Want(o.TTL == 0 || o.TTL >= time.Second, "-ttl", o.TTL, "1s or longer"),
-		cli.Want(o.TTL == 0 || r.TTL, "-ttl", o.TTL, "a target whose keys expire, such as redis://HOST:PORT or memcached://HOST:PORT: those of %s do not", o.Transport), r.Check(o, u),
+		cli.Want(o.TTL == 0 || r.TTL, "-ttl", o.TTL, "a target whose keys expire, such as redis://HOST:PORT or memcached://HOST:PORT: those of %s do not", o.Transport),
+		cli.Want(u.Txn == 0 || r.Transactions, "-txn", u.Txn, "a target with transactions, such as kvlab's own servers: %s has none", o.Transport),
+		cli.Want(u.Txn == 0 || !o.features(u).Dedup, "-txn", u.Txn, "neither -dedup nor -cache with it: a reply of transactions has every value"), r.Check(o, u),
 		cli.Want(len(a) > 0 && !slices.Contains(a, ""), "-hosts", fmt.Sprintf("%q", o.Hosts), "host:port, or several with commas between them"))
 }
 

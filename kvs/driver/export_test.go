@@ -6,4 +6,4 @@ import (
 )
 
 // OpenEngine returns the driver of InProcess over an engine.
-func OpenEngine(e kvs.Engine) Driver { return &direct{engine: e, service: service.New(e)} }
+func OpenEngine(e kvs.Engine) Driver { return &direct{txn: true, engine: e, service: service.New(e)} }

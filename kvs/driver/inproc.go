@@ -17,6 +17,7 @@ import (
 type direct struct {
 	node    string
 	dedup   bool
+	txn     bool
 	row     engine.Row
 	engine  kvs.Engine
 	service *service.Service
@@ -33,6 +34,8 @@ func checkDirect(o Options, u Use) error {
 		return fmt.Errorf("-cache: -transport %s sends no bytes that it could save", InProcess)
 	case o.Dedup && row.NoStore:
 		return fmt.Errorf("-dedup: -engine %s has one value for all keys, which would be sent once", o.Engine)
+	case u.Txn > 0 && row.CheckTransactions() != nil:
+		return fmt.Errorf("-txn: %w", row.CheckTransactions())
 	}
 	return row.CheckKinds(u.Kinds)
 }
@@ -43,14 +46,18 @@ func openDirect(o Options, u Use) (Driver, error) {
 		return nil, err
 	}
 	row, _ := engine.Find(o.Engine) // Open has found it
-	return &direct{node: o.Node, dedup: o.Dedup, row: row, engine: e, service: service.New(e)}, nil
+	return &direct{node: o.Node, dedup: o.Dedup, txn: u.Txn > 0, row: row, engine: e, service: service.New(e)}, nil
 }
 
 func (d *direct) Dial(context.Context, int, int) (Conn, Server, error) {
 	conn := d.service.Open(d.node)
-	conn.Dedup = d.dedup
+	conn.Dedup, conn.Transactions = d.dedup, d.txn
 	return &directConn{conn: conn}, Server{Name: InProcess, NoStore: d.row.NoStore}, nil
 }
+
+// Transactor returns the Transactor of a worker. There is one server, so its attempts are
+// whole transactions of it.
+func (d *direct) Transactor(conns []Conn) (Transactor, error) { return newTransactor(conns), nil }
 
 func (d *direct) Explain(context.Context, int, error) error { return nil }
 

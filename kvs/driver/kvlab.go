@@ -44,7 +44,7 @@ func checkNetwork(o Options, u Use) error {
 }
 
 func openNetwork(o Options, u Use) (Driver, error) {
-	o.Features = o.features()
+	o.Features = o.features(u)
 	return &network{options: o, use: u, client: rand.Text(), cache: o.Cached.Open(u.Records, u.Longest), instances: make([]string, len(o.Hosts))}, nil
 }
 
@@ -105,6 +105,11 @@ func (n *network) retried(calls int, cause error) {
 	defer n.mu.Unlock()
 	n.retries = n.retries.Add(&metrics.Retries{Connections: 1, Calls: uint64(calls), First: cause.Error()})
 }
+
+// Transactor returns the Transactor of a worker. With -retry a call that is sent again is
+// executed once, as the session has its reply; so a connection that breaks between the votes
+// and the decisions changes nothing but times.
+func (n *network) Transactor(conns []Conn) (Transactor, error) { return newTransactor(conns), nil }
 
 func (n *network) Close() error { return nil }
 

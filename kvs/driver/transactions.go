@@ -19,10 +19,21 @@ type Transactional interface {
 // Transactor executes the transactions of one worker. One goroutine uses it.
 type Transactor interface {
 	// Transact executes a round, and sets the outcome of each attempt, the results of those
-	// that are committed, and what the calls cost. After an error the outcomes of all
+	// that are committed, and what the calls cost. When it returns, every server has done what
+	// is committed. After an error, a ServerError if it is of one server, the outcomes of all
 	// attempts are unknown, and the worker ends.
 	Transact(*Transactions) error
 }
+
+// ServerError is the error of a call to a server, by its number.
+type ServerError struct {
+	Server int
+	Err    error
+}
+
+func (e *ServerError) Error() string { return e.Err.Error() }
+
+func (e *ServerError) Unwrap() error { return e.Err }
 
 // Transactions is a round of attempts of one worker's transactions. A Transactor may execute
 // them at the same time, or in any order. It is reused.

@@ -40,19 +40,21 @@ type Service struct {
 	transactions sync.Once
 	table        *txn.Table // see transact
 	began        time.Time
+	owners       sync.Map // of transactions: from their ids to the *Conn of their last calls
 
 	mu       sync.Mutex
-	conns    map[*Conn]bool             // open; guarded by mu
-	closed   map[string]metrics.Counts  // by peer, of closed connections; guarded by mu
-	strange  metrics.Counts             // of third-party clients' closed connections; guarded by mu
-	lanes    map[lane]carried           // by closed connections; guarded by mu
-	sessions map[sessionKey]*replyCache // guarded by mu
+	conns    map[*Conn]bool                      // open; guarded by mu
+	closed   map[string]metrics.Counts           // by peer, of closed connections; guarded by mu
+	strange  metrics.Counts                      // of third-party clients' closed connections; guarded by mu
+	tallies  map[string]metrics.TransactionTally // likewise
+	lanes    map[lane]carried                    // by closed connections; guarded by mu
+	sessions map[sessionKey]*replyCache          // guarded by mu
 }
 
 // New returns a service over engine.
 func New(engine kvs.Engine) *Service {
 	name := rand.Text()
-	s := &Service{engine: engine, instance: name, process: name, conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, lanes: map[lane]carried{}, sessions: map[sessionKey]*replyCache{}}
+	s := &Service{engine: engine, instance: name, process: name, conns: map[*Conn]bool{}, closed: map[string]metrics.Counts{}, tallies: map[string]metrics.TransactionTally{}, lanes: map[lane]carried{}, sessions: map[sessionKey]*replyCache{}}
 	s.durable, _ = engine.(kvs.Durable)
 	s.sample.Store(new(Sample))
 	return s
@@ -154,8 +156,9 @@ type Conn struct {
 	Transactions bool
 
 	mu   sync.Mutex
-	done metrics.Counts // guarded by mu
-	keys uint64         // likewise; see metrics.Sessions
+	done metrics.Counts           // guarded by mu
+	keys uint64                   // likewise; see metrics.Sessions
+	txns metrics.TransactionTally // likewise
 
 	// Of a session.
 	cache      *replyCache // nil without a session
@@ -176,12 +179,19 @@ func (c *Conn) Close() {
 			s.strange = s.strange.Add(c.counts())
 			return
 		}
-		s.closed[c.peer] = s.closed[c.peer].Add(c.counts())
-		s.lanes[c.lane()] = s.lanes[c.lane()].add(c.carried())
+		c.leave()
 		if c.cache != nil {
 			s.detach(c)
 		}
 	}
+}
+
+// leave keeps the counts. The caller holds s.mu.
+func (c *Conn) leave() {
+	s := c.service
+	s.closed[c.peer] = s.closed[c.peer].Add(c.counts())
+	s.tallies[c.peer] = s.tallies[c.peer].Add(c.tally())
+	s.lanes[c.lane()] = s.lanes[c.lane()].add(c.carried())
 }
 
 func (c *Conn) counts() metrics.Counts {

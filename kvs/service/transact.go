@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"time"
 
@@ -17,7 +18,13 @@ func (c *Conn) transact(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	if !c.Transactions {
 		return fmt.Errorf("%w batch: transactions on a connection without -txn", kvs.ErrMalformed)
 	}
-	s.transactions.Do(func() { s.table, s.began = txn.New(s.engine, s.Policy), time.Now() })
+	s.transactions.Do(func() {
+		s.table, s.began = txn.New(s.engine, s.Policy), time.Now()
+		s.table.Settled = s.settled
+	})
+	if head, _ := batch.Parts(); !s.holds(head.Owner, c) {
+		s.owners.Store(head.Owner, c)
+	}
 	var tally txn.Tally
 	defer func() {
 		if p := recover(); p != nil {
@@ -29,9 +36,56 @@ func (c *Conn) transact(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 		if err != nil {
 			err = fmt.Errorf("execute a batch of transactions of %d entries: %w", batch.Len(), err)
 		}
-		done := metrics.CountsOf(tally.Ops, tally.Hits, tally.Misses, 1)
-		c.count(&done, tally.Keys)
+		c.countTally(&tally, 1)
 	}()
 	tally, err = s.table.Execute(batch, reply, time.Since(s.began))
 	return err
+}
+
+// holds reports whether a connection is known as that of an owner.
+func (s *Service) holds(owner uint64, c *Conn) bool {
+	known, _ := s.owners.Load(owner)
+	return known == c
+}
+
+// countTally adds what calls have committed.
+func (c *Conn) countTally(t *txn.Tally, calls uint64) {
+	done := metrics.CountsOf(t.Ops, t.Hits, t.Misses, calls)
+	c.count(&done, t.Keys)
+	c.mu.Lock()
+	c.txns = c.txns.Add(metrics.TransactionTally{Runs: t.Runs, Parts: t.Parts, Refused: t.Refused})
+	c.mu.Unlock()
+}
+
+func (c *Conn) tally() metrics.TransactionTally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.txns
+}
+
+// settled counts, as its owner's, what somebody else has committed for it. The owner's connection
+// may be closed.
+func (s *Service) settled(owner uint64, done *txn.Tally) {
+	known, _ := s.owners.Load(owner)
+	of := known.(*Conn) // it has voted
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.conns[of] {
+		of = &Conn{service: s, peer: of.peer, Lane: of.Lane, Protocol: of.Protocol}
+		defer of.leave()
+	}
+	of.countTally(done, 0)
+}
+
+// Tallies returns the transactions that were committed and refused for each peer so far.
+func (s *Service) Tallies() map[string]metrics.TransactionTally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	peers := maps.Clone(s.tallies)
+	for c := range s.conns {
+		if !c.thirdParty {
+			peers[c.peer] = peers[c.peer].Add(c.tally())
+		}
+	}
+	return peers
 }

@@ -75,13 +75,7 @@ func (c *Coordinator) Add(ops []kvs.Op, places []uint16) int {
 	c.number++
 	a := coordinated{number: c.number, first: int32(len(c.places)), ops: int32(len(ops))}
 	c.places = append(c.places, places...)
-	c.parties = c.parties[:0]
-	for _, server := range places {
-		if at, found := slices.BinarySearch(c.parties, server); !found {
-			c.parties = slices.Insert(c.parties, at, server)
-		}
-	}
-	part := kvs.Part{Step: kvs.Prepare, Number: a.number, Parties: c.parties}
+	part := kvs.Part{Step: kvs.Prepare, Number: a.number, Parties: c.partiesOf(places)}
 	if a.alone = len(c.parties) == 1; a.alone {
 		part.Step = kvs.Run
 	}
@@ -215,4 +209,39 @@ func (c *Coordinator) Outcome(attempt int) (Outcome, kvs.Status) {
 	default:
 		return IsCommitted, kvs.Done
 	}
+}
+
+// Settle has r settle the attempts that are unknown though their decisions were answered:
+// somebody else has fenced them. Then their outcomes are known.
+func (c *Coordinator) Settle(r *Resolver) error {
+	var unknown []Attempt
+	var which []int
+	for i := range c.attempts {
+		a := &c.attempts[i]
+		if outcome, _ := c.Outcome(i); outcome != IsUnknown || a.alone {
+			continue
+		}
+		which = append(which, i)
+		unknown = append(unknown, Attempt{c.owner, a.number, slices.Clone(c.partiesOf(c.places[a.first : a.first+a.ops]))})
+	}
+	committed, err := r.Settle(unknown)
+	for i, at := range which {
+		if a := &c.attempts[at]; err == nil && committed[i] {
+			a.acknowledged = true
+		} else if err == nil {
+			a.status = kvs.Fenced
+		}
+	}
+	return err
+}
+
+// partiesOf returns the servers among places, in order, in memory that it uses again.
+func (c *Coordinator) partiesOf(places []uint16) []uint16 {
+	c.parties = c.parties[:0]
+	for _, server := range places {
+		if at, found := slices.BinarySearch(c.parties, server); !found {
+			c.parties = slices.Insert(c.parties, at, server)
+		}
+	}
+	return c.parties
 }

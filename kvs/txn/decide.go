@@ -64,11 +64,20 @@ func (c *call) end(a *attempt, permits state, commit bool) kvs.Status {
 		a.state = committed
 		c.scratch.Reset()
 		c.table.engine.Apply(a.writes, &c.scratch)
-		c.tally.add(&a.done)
+		c.count(&a.done)
 	}
 	c.table.unlockAll(a, false, commit)
 	a.locks = a.locks[:0]
 	return kvs.Done
+}
+
+// count counts what a decision committed. What somebody else settles is its owner's.
+func (c *call) count(done *Tally) {
+	if c.part.Step == kvs.SettleCommit && c.table.Settled != nil {
+		c.table.Settled(c.part.Owner, done)
+		return
+	}
+	c.tally.add(done)
 }
 
 // fence keeps the owner of an attempt from deciding it, and tells the attempt's state.

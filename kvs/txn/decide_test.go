@@ -124,7 +124,7 @@ func TestMark(t *testing.T) {
 
 // An attempt is overdue after the lease, until somebody settles it.
 func TestOverdue(t *testing.T) {
-	c := newCluster(t, policies[0], 1, 1, 4)
+	c := newCluster(t, policies[0], 4, 1, 4)
 	if _, err := (part{1, kvs.Prepare, 7, 0}).send(t, c.tables[0], 0, time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +135,17 @@ func TestOverdue(t *testing.T) {
 	if len(got) != 1 || got[0].Owner != 1 || got[0].Number != 7 || len(got[0].Parties) != 2 || got[0].Parties[1] != 3 {
 		t.Errorf("after the lease: %+v", got)
 	}
-	for _, s := range []part{{2, kvs.Fence, 7, kvs.Voted}, {2, kvs.SettleAbort, 7, kvs.Done}} {
-		if got, err := s.send(t, c.tables[0], 0, 0); err != nil || got != s.want {
-			t.Fatalf("%s, %v; want %s", got, err, s.want)
-		}
+	if committed, err := c.resolver(0).Settle(got); err != nil || len(committed) != 1 || committed[0] {
+		t.Fatalf("settled: %v, %v", committed, err)
 	}
 	if got := c.overdue(0, time.Hour); len(got) > 0 {
 		t.Errorf("settled: %+v", got)
+	}
+	c.tables = c.tables[:2]
+	if _, err := (part{1, kvs.Prepare, 8, 0}).send(t, c.tables[0], 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.resolver(time.Hour).Overdue(0); !errors.Is(err, kvs.ErrMalformed) {
+		t.Errorf("a list with a server that is not there: %v", err)
 	}
 }

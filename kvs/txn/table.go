@@ -52,6 +52,10 @@ type Table struct {
 	shift  int             // of a hash, to its word
 	calls  sync.Pool       // of *call
 
+	// Settled, unless nil, is told what an owner's attempt committed that somebody else settled;
+	// it is then in no tally of Execute. It is set before the first Execute.
+	Settled func(owner uint64, done *Tally)
+
 	stripes  []stripe // of a policy that waits
 	patience time.Duration
 

@@ -40,37 +40,27 @@ func (c *cluster) history(all []*worker) *serial.History {
 	return h
 }
 
+// resolver returns a resolver of somebody with a clock that says now.
+func (c *cluster) resolver(now time.Duration) *Resolver {
+	var reply kvs.Reply
+	return &Resolver{Owner: 1 << 20, Servers: len(c.tables), Call: func(server int, batch *kvs.Batch) (*kvs.Reply, error) {
+		reply.Reset()
+		_, err := c.tables[server].Execute(batch, &reply, now)
+		return &reply, err
+	}}
+}
+
 // settle resolves overdue attempts, as a client does after the lease, and returns how many were
 // committed and aborted.
 func (c *cluster) settle(now time.Duration) (commits, aborts int) {
 	for server := range c.tables {
-		for _, overdue := range c.overdue(server, now) {
-			var answers []kvs.Status
-			step := func(server uint16, step kvs.Step) kvs.Status {
-				var batch kvs.Batch
-				var reply kvs.Reply
-				batch.Begin(kvs.Head{Owner: 1 << 20})
-				batch.Part(&kvs.Part{Step: step, Owner: overdue.Owner, Number: overdue.Number})
-				c.execute(int(server), &batch, &reply)
-				results := reply.Results()
-				answer, err := results.NextAnswer()
-				if err != nil {
-					c.t.Error(err)
-				}
-				return answer.Status
-			}
-			for _, party := range overdue.Parties {
-				answers = append(answers, step(party, kvs.Fence))
-			}
-			decision := kvs.SettleAbort
-			if aborts++; Decide(answers) {
-				decision = kvs.SettleCommit
+		committed, err := c.resolver(now).Settle(c.overdue(server, now))
+		if err != nil {
+			c.t.Error(err)
+		}
+		for _, commit := range committed {
+			if aborts++; commit {
 				aborts, commits = aborts-1, commits+1
-			}
-			for _, party := range overdue.Parties {
-				if s := step(party, decision); s != kvs.Done {
-					c.t.Errorf("settle %d of %d on %d: %s", overdue.Number, overdue.Owner, party, s)
-				}
 			}
 		}
 	}
@@ -78,34 +68,12 @@ func (c *cluster) settle(now time.Duration) (commits, aborts int) {
 }
 
 // overdue returns the attempts that a server lists.
-func (c *cluster) overdue(server int, now time.Duration) (all []kvs.Part) {
-	var batch kvs.Batch
-	var reply kvs.Reply
-	reply.Reset()
-	batch.Begin(kvs.Head{Owner: 1 << 20})
-	batch.Part(&kvs.Part{Step: kvs.Overdue})
-	if _, err := c.tables[server].Execute(&batch, &reply, now); err != nil {
-		c.t.Fatal(err)
-	}
-	results := reply.Results()
-	answer, err := results.NextAnswer()
+func (c *cluster) overdue(server int, now time.Duration) []Attempt {
+	all, err := c.resolver(now).Overdue(server)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for {
-		owner, ok := answer.Next()
-		if !ok {
-			return all
-		}
-		number, _ := answer.Next()
-		n, _ := answer.Next()
-		part := kvs.Part{Owner: owner, Number: number}
-		for range n {
-			party, _ := answer.Next()
-			part.Parties = append(part.Parties, uint16(party))
-		}
-		all = append(all, part)
-	}
+	return all
 }
 
 // free fails the test unless no lock is held.
