@@ -65,6 +65,12 @@ func (o Options) CheckForeign(u Use, has func(kvs.Kind) bool, settings ...string
 	return nil
 }
 
+// CheckOneServer returns an error if there are transactions and several servers: none of the
+// store's own reach over them.
+func (o Options) CheckOneServer(u Use) error {
+	return cli.Want(u.Txn == 0 || len(o.Hosts) == 1, "-txn", u.Txn, "one server of %s: its transactions do not reach over %d", o.Transport, len(o.Hosts))
+}
+
 // leavesOut has the flags with which kvsplot trace import compiles a trace without a kind. Every
 // store has the other kinds of a trace.
 var leavesOut = map[kvs.Kind]string{kvs.ReadModifyWrite: "-put-only", kvs.Delete: "-no-deletes"}

@@ -230,7 +230,7 @@ func (c *call) read() {
 	c.gets = c.gets[:0]
 	for i := range c.ops {
 		op := &c.ops[i]
-		own := ownWrite(c.ops[:i], op.Key)
+		own := OwnWrite(c.ops[:i], op.Key)
 		if own == nil && op.Kind.Reads() {
 			c.gets = append(c.gets, kvs.Op{Kind: kvs.Get, Key: op.Key})
 			continue
@@ -258,8 +258,8 @@ func (c *call) get(reply *kvs.Reply) {
 	}
 }
 
-// ownWrite returns the last of some operations that writes a key; nil without one.
-func ownWrite(ops []kvs.Op, key []byte) *kvs.Op {
+// OwnWrite returns the last of some operations that writes a key; nil without one.
+func OwnWrite(ops []kvs.Op, key []byte) *kvs.Op {
 	for i := len(ops) - 1; i >= 0; i-- {
 		if writes(ops[i].Kind) && bytes.Equal(ops[i].Key, key) {
 			return &ops[i]

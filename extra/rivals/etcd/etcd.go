@@ -4,6 +4,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
 	"kvlab/metrics"
@@ -24,10 +26,10 @@ import (
 
 // Row is the driver of etcd 3.4 and later. Calls of many transactions
 // would take too long when many workers make them.
-var Row = driver.Row{Name: "etcd", Check: check, Open: open, Batch: maxOps}
+var Row = driver.Row{Name: "etcd", Check: check, Open: open, Batch: maxOps, Transactions: true}
 
 func check(o driver.Options, u driver.Use) error {
-	return o.CheckForeign(u, func(k kvs.Kind) bool { return !k.Scans() }, "user", "password", "tls", "ca", driver.CountsSetting)
+	return cmp.Or(o.CheckOneServer(u), cli.Want(u.Txn <= maxOps, "-txn", u.Txn, "at most %d operations, etcd's own limit", maxOps), o.CheckForeign(u, func(k kvs.Kind) bool { return !k.Scans() }, "user", "password", "tls", "ca", driver.CountsSetting))
 }
 
 // client is a driver.Driver and a driver.Counter.

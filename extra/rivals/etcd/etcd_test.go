@@ -138,6 +138,9 @@ func TestDriver(t *testing.T) {
 		}
 		return s.open(t, driver.Use{Kinds: kinds})
 	}, kinds...)
+	t.Run("Transactions", func(t *testing.T) {
+		drivertest.Suite{Kinds: kinds[:3]}.Transactions(t, 1, s.open(t, driver.Use{Kinds: kinds, Txn: 4}))
+	})
 }
 
 // client returns etcd's own client, a stranger.

@@ -50,9 +50,19 @@ type Conn struct {
 	ended          chan struct{}
 
 	mu      sync.Mutex
-	pending []*kvs.Call // without a reply, in their order; guarded by mu
-	err     error       // why the connection ended; guarded by mu
+	pending []pending // without a reply, in their order; guarded by mu
+	err     error     // why the connection ended; guarded by mu
 }
+
+// pending is a call, or an exchange.
+type pending struct {
+	call  *kvs.Call
+	parse Parser // nil of a call
+}
+
+// Parser parses the replies of an exchange at the start of buf, and says whether it has all.
+// size is 0 if the next reply is not complete. It keeps nothing of buf.
+type Parser func(buf []byte) (size int, done bool, err error)
 
 // New returns the connection of a socket, on which a call may take timeout.
 func New(socket net.Conn, codec Codec, timeout time.Duration) *Conn {
@@ -74,7 +84,7 @@ func (c *Conn) Send(call *kvs.Call) {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if err := c.queue(call); err != nil {
+	if err := c.queue(pending{call: call}); err != nil {
 		call.State.(chan error) <- err
 		return
 	}
@@ -83,12 +93,33 @@ func (c *Conn) Send(call *kvs.Call) {
 	}
 }
 
+// Exchange writes requests that are no operations, and waits until parse has all of their
+// replies. It sets the bytes of call, and uses nothing else of it.
+func (c *Conn) Exchange(call *kvs.Call, requests []byte, parse Parser) error {
+	if call.State == nil {
+		call.State = make(chan error, 1)
+	}
+	c.writing.Lock()
+	err := c.queue(pending{call, parse})
+	if err == nil {
+		call.Sent = len(requests)
+		if _, err := c.socket.Write(requests); err != nil {
+			c.end(fmt.Errorf("write requests: %w", err)) // which the call gets, too
+		}
+	}
+	c.writing.Unlock()
+	if err != nil {
+		return err
+	}
+	return c.Wait(call)
+}
+
 // queue makes a call pending, before a byte of it is written.
-func (c *Conn) queue(call *kvs.Call) error {
+func (c *Conn) queue(p pending) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
-		c.pending = append(c.pending, call)
+		c.pending = append(c.pending, p)
 		c.sent.Add(1)
 	}
 	return c.err

@@ -16,8 +16,8 @@ func (c *Conn) receive() {
 	calls, err := c.pending, c.err
 	c.pending = nil
 	c.mu.Unlock()
-	for _, call := range calls {
-		call.State.(chan error) <- err
+	for _, p := range calls {
+		p.call.State.(chan error) <- err
 	}
 }
 
@@ -49,6 +49,7 @@ var errStray = fmt.Errorf("%w reply: it answers no request", kvs.ErrMalformed)
 type receiver struct {
 	conn    *Conn
 	call    *kvs.Call // nil between two calls
+	parse   Parser    // nil of a call of operations
 	cursor  kvs.Ops   // behind ops
 	ops     [block]kvs.Op
 	waiting []kvs.Op // those of ops that have no reply yet; empty between two calls
@@ -62,6 +63,13 @@ func (r *receiver) take(buf []byte) (at int, err error) {
 			if err := r.begin(); err != nil {
 				return at, fmt.Errorf("%w: %.40q", err, buf[at:])
 			}
+		}
+		if r.parse != nil {
+			size, err := r.exchange(buf[at:])
+			if at += size; err != nil || size == 0 {
+				return at, err
+			}
+			continue
 		}
 		size, n, err := r.conn.codec.Parse(buf[at:], r.waiting, r.call.Reply)
 		at, r.waiting = at+size, r.waiting[n:]
@@ -80,6 +88,16 @@ func (r *receiver) take(buf []byte) (at int, err error) {
 	return at, nil
 }
 
+// exchange takes replies of an exchange, and returns their size.
+func (r *receiver) exchange(buf []byte) (size int, err error) {
+	size, done, err := r.parse(buf)
+	r.call.Received += size
+	if done && err == nil {
+		err = r.end(nil, size < len(buf))
+	}
+	return size, err
+}
+
 // begin begins with the first pending call.
 func (r *receiver) begin() error {
 	r.conn.mu.Lock()
@@ -87,9 +105,12 @@ func (r *receiver) begin() error {
 	if len(r.conn.pending) == 0 {
 		return errStray
 	}
-	r.call, r.refused = r.conn.pending[0], nil
-	r.call.Reply.Reset()
+	r.call, r.parse, r.refused = r.conn.pending[0].call, r.conn.pending[0].parse, nil
 	r.call.Received = 0
+	if r.parse != nil {
+		return nil
+	}
+	r.call.Reply.Reset()
 	r.cursor = r.call.Batch.Ops()
 	return r.more()
 }
@@ -111,6 +132,11 @@ func (r *receiver) decode(left bool) error {
 	if err == nil && r.call.Reply.Excess {
 		err = fmt.Errorf("the values of a call exceed %d bytes: want a smaller -batch", kvs.MaxBody)
 	}
+	return r.end(err, left)
+}
+
+// end ends the call with an error or nil.
+func (r *receiver) end(err error, left bool) error {
 	r.conn.mu.Lock()
 	r.conn.pending = slices.Delete(r.conn.pending, 0, 1)
 	stray := left && len(r.conn.pending) == 0

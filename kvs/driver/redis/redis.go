@@ -4,6 +4,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -23,12 +24,12 @@ const batch = 512
 // The drivers. Every server of Row is a Redis of its own. Those of ClusterRow are the masters
 // of one Redis Cluster, in the order of their slots.
 var (
-	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch, Protocol: "RESP", Null: null, TTL: true}
+	Row        = driver.Row{Name: "redis", Check: check, Open: open, Batch: batch, Protocol: "RESP", Null: null, TTL: true, Transactions: true}
 	ClusterRow = driver.Row{Name: "redis-cluster", Check: checkCluster, Open: openCluster, Router: route.Slots, Batch: batch, Find: findCluster, Protocol: "RESP", Null: null, TTL: true}
 )
 
 func check(o driver.Options, u driver.Use) error {
-	return o.CheckForeign(u, resp.Has, "user", "password", "tls", "ca", driver.CountsSetting)
+	return cmp.Or(o.CheckOneServer(u), o.CheckForeign(u, resp.Has, "user", "password", "tls", "ca", driver.CountsSetting))
 }
 
 // redis is the store of a driver.
@@ -44,7 +45,7 @@ type redis struct {
 }
 
 func open(o driver.Options, _ driver.Use) (driver.Driver, error) {
-	return pipeline.NewDriver(o, &redis{options: o}), nil
+	return transactional{pipeline.NewDriver(o, &redis{options: o})}, nil
 }
 
 func openCluster(o driver.Options, u driver.Use) (driver.Driver, error) {

@@ -288,3 +288,19 @@ func TestStoreless(t *testing.T) {
 		drivertest.Storeless(t, row, nil, kvs.ReadModifyWrite, kvs.Insert, kvs.Delete)
 	}
 }
+
+// What transactions see is strictly serializable, and what EXEC refuses leaves nothing. They do
+// not reach over two servers.
+func TestTransactions(t *testing.T) {
+	server := redistest.Start(t)
+	o := options(redis.Row, server.Addr)
+	d, err := driver.Open(o, driver.Use{Kinds: kinds, Txn: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivertest.Suite{Kinds: []kvs.Kind{kvs.Get, kvs.Put, kvs.ReadModifyWrite}}.Transactions(t, 1, d)
+	o.Hosts = append(o.Hosts, "h:1")
+	if err := o.Validate(driver.Use{Kinds: kinds, Txn: 4}); err == nil || !strings.Contains(err.Error(), "-txn 4: want one server of redis") {
+		t.Errorf("two servers: %v", err)
+	}
+}

@@ -9,8 +9,8 @@ import (
 	"kvlab/metrics"
 )
 
-// operations are the commands of operations, by their names in commandstats.
-var operations = []string{"get", "set", "del"}
+// operations are the commands of operations and of transactions, by their names in commandstats.
+var operations = []string{"get", "set", "del", "watch", "multi", "exec"}
 
 // harmless are the commands that change neither a key nor what the run's commands do, by their
 // names in commandstats: those of connections, health checks, replicas, sentinels and exporters,
