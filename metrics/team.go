@@ -77,6 +77,11 @@ type Claimed struct {
 	Median  float64 `json:"median_ops_per_s,omitempty"` // of a server's seconds
 	Most    uint64  `json:"most,omitempty"`             // of a server: its operations at most, where each line may have come a line late
 
+	// Of a server with transactions, the means of its seconds. One that tells no operations claims
+	// its commits as such.
+	CommitsPerS float64 `json:"commits_per_s,omitempty"`
+	AbortsPerS  float64 `json:"aborts_per_s,omitempty"`
+
 	Program string  `json:"program"`                 // the name in its file
 	Commit  string  `json:"git_commit,omitempty"`    // of the program, as Store.Commit
 	SHA256  string  `json:"binary_sha256,omitempty"` // of the program; "" of one that no process was seen of

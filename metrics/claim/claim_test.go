@@ -56,3 +56,28 @@ func TestClaimed(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A server with transactions tells its commits and aborts, by either of the course's words. Its
+// operations, if it tells them, stay what they are.
+func TestTransactions(t *testing.T) {
+	for _, test := range []struct {
+		lines           []string
+		commits, aborts float64
+		ops             float64
+		counted         int
+	}{
+		{[]string{"commit/s 10", "abort/s 2", "", "commit/s 30.5", "abort/s 4"}, 20.25, 3, 20.25, 2},
+		{[]string{"commits/s 10.00", "aborts/s 5.00", "ops/s 15.00"}, 10, 5, 15, 1},
+		{[]string{"aborts/s (retries) 7", "aborts/s (error) 8", "aborts/s 3", "ops/s 9", "commits/s 1"}, 1, 3, 9, 1},
+		{[]string{"recommit/s 5", "Total: 5 commit/s"}, 0, 0, 0, 0},
+	} {
+		server := NewReader(metrics.Server, "")
+		for i, line := range test.lines {
+			server.Add(line, time.Duration(i)*time.Second)
+		}
+		c := server.Claimed()
+		if n, _ := server.Lines(); c.CommitsPerS != test.commits || c.AbortsPerS != test.aborts || c.OpsPerS != test.ops || c.Lines != test.counted || n != test.counted {
+			t.Errorf("%q: %+v", test.lines, c)
+		}
+	}
+}
