@@ -237,3 +237,8 @@ func (d storeless) Dial(ctx context.Context, server, lane int) (Conn, Server, er
 	met.NoStore = true
 	return conn, met, err
 }
+
+// Transactor is called if the driver's row says that it has transactions.
+func (d storeless) Transactor(conns []Conn) (Transactor, error) {
+	return d.Driver.(Transactional).Transactor(conns)
+}

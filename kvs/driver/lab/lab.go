@@ -9,7 +9,7 @@ package lab
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 
@@ -20,7 +20,7 @@ import (
 
 // Row is the driver. The course's server answers one operation a call: with more of them
 // in flight it does not answer within -call-timeout.
-var Row = driver.Row{Name: "lab", Check: check, Open: open, Batch: 64, Protocol: "net/rpc with gob", Null: null}
+var Row = driver.Row{Name: "lab", Check: check, Open: open, Batch: 64, Protocol: "net/rpc with gob", Null: null, Transactions: true}
 
 // has reports whether servers of the form have a kind of operation. A read-modify-write is a Get
 // and a Put of one transaction.
@@ -32,6 +32,9 @@ func check(o driver.Options, u driver.Use) error {
 	f, err := NewForm(o.Settings)
 	if f == nil {
 		f = new(Form)
+	}
+	if err == nil && u.Txn > 0 && f.txn == nil {
+		return fmt.Errorf("-txn %d: the form of the lab server has no transactions: want a preset of transactions, such as venkateshdb-txn, or the setting tx", u.Txn)
 	}
 	return cmp.Or(o.CheckForeign(u, f.has, Settings...), err)
 }
@@ -61,9 +64,6 @@ func (l *lab) Dial(ctx context.Context, server, _ int) (driver.Conn, driver.Serv
 
 // Transactor returns what executes transactions over connections that Dial returned.
 func (l *lab) Transactor(conns []driver.Conn) (driver.Transactor, error) {
-	if l.form.txn == nil {
-		return nil, errors.New("the lab server's form has no transactions: want a preset such as venkateshdb-txn, or the setting tx")
-	}
 	all := make([]*conn, len(conns))
 	for i, c := range conns {
 		all[i] = c.(*conn)

@@ -257,6 +257,16 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Transactions want a form that has them.
+func TestCheckTransactions(t *testing.T) {
+	for preset, want := range map[string]string{"base": "-txn 3: the form of the lab server has no transactions: want a preset of transactions, such as venkateshdb-txn", "shafin-txn": ""} {
+		err := options("127.0.0.1:1", map[string]string{"preset": preset}).Validate(driver.Use{Txn: 3, Kinds: []kvs.Kind{kvs.Get, kvs.ReadModifyWrite}})
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && !strings.Contains(got, want) {
+			t.Errorf("%s: %v, want %q", preset, err, want)
+		}
+	}
+}
+
 // A trace with kinds that the servers lack is named, with what leaves them out.
 func TestTraceKinds(t *testing.T) {
 	err := options("127.0.0.1:1", nil).Validate(driver.Use{Trace: "t.kvt", Kinds: []kvs.Kind{kvs.Get, kvs.ReadModifyWrite, kvs.Delete}})

@@ -314,10 +314,15 @@ func (t *transactor) take(late *time.Timer) error {
 	t.round.Costs[f.server].Took += time.Since(f.sent)
 	var answered rpc.ServerError
 	if err := reply.Error; err != nil && !errors.As(err, &answered) {
-		c := t.conns[f.server]
-		err = c.cause(err)
+		if err = t.conns[f.server].cause(err); errors.Is(err, wire.ErrTimeout) {
+			for _, other := range t.flights { // the oldest call is what took too long
+				if other.sent.Before(f.sent) {
+					f = other
+				}
+			}
+		}
 		t.end(err) // the replies of other servers would come too late
-		return err
+		return &driver.ServerError{Server: f.server, Err: err}
 	}
 	t.answered(&f, reply.Error)
 	f.remote.free = append(f.remote.free, f.reply)
@@ -345,7 +350,7 @@ func (t *transactor) answered(f *flight, err error) {
 	case refused:
 		a.refused = true
 	case err != nil:
-		a.err = fmt.Errorf("the store answers %s with %w (%s)", r.method, err, driver.NotApplied)
+		a.err = &driver.ServerError{Server: f.server, Err: fmt.Errorf("the store answers %s with %w (%s)", r.method, err, driver.NotApplied)}
 	case r.made != "":
 		a.made[f.server] = reflect.ValueOf(at(f.reply.Elem(), r.made).Interface())
 	case r.result != "":
