@@ -114,11 +114,12 @@ type Protocol struct {
 	Retry bool   `json:"retry,omitempty"` // -retry
 	Cache bool   `json:"cache,omitempty"` // -cache
 	TLS   bool   `json:"tls,omitempty"`   // -tls
+	Txn   bool   `json:"txn,omitempty"`   // -txn
 }
 
 // ProtocolOf returns the protocol that a client's flags ask for.
 func ProtocolOf(v Settings) Protocol {
-	return Protocol{Codec: v.Codec(), CRC: v.CRC(), Dedup: v.SavesBytes(), Retry: v.Retry(), Cache: v.Caches(), TLS: v.TLS()}
+	return Protocol{Codec: v.Codec(), CRC: v.CRC(), Dedup: v.SavesBytes(), Retry: v.Retry(), Cache: v.Caches(), TLS: v.TLS(), Txn: v.Txn() > 0}
 }
 
 // String lists the protocol's flags: "-codec binary -crc".
@@ -127,7 +128,7 @@ func (p Protocol) String() string {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"crc", p.CRC}, {"dedup", p.Dedup}, {"retry", p.Retry}, {"cache", p.Cache}, {"tls", p.TLS}} {
+	}{{"crc", p.CRC}, {"dedup", p.Dedup}, {"retry", p.Retry}, {"cache", p.Cache}, {"tls", p.TLS}, {"txn", p.Txn}} {
 		if flag.set {
 			text += " -" + flag.name
 		}

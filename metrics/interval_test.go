@@ -8,12 +8,12 @@ import (
 )
 
 // reportTput does with a log what the labs' report-tput.py does: of every line
-// that contains ops/s the second word, and of these the median.
-func reportTput(t *testing.T, log string) float64 {
+// that contains a word the second word, and of these the median.
+func reportTput(t *testing.T, log, word string) float64 {
 	t.Helper()
 	var samples []float64
 	for line := range strings.Lines(log) {
-		if strings.Contains(line, "ops/s") {
+		if strings.Contains(line, word) {
 			sample, err := strconv.ParseFloat(strings.Fields(line)[1], 64)
 			if err != nil {
 				t.Fatal(err)
@@ -38,7 +38,25 @@ func TestLinesAreTheLabs(t *testing.T) {
 	for _, gets := range []uint64{0, 7, 30, 11, 90} {
 		log += Interval{LengthS: 1, Counts: Counts{Gets: gets}}.Lines() + Table{}.Text("SERVER")
 	}
-	if got := reportTput(t, log); got != 11 {
+	if got := reportTput(t, log, "ops/s"); got != 11 {
 		t.Errorf("report-tput.py would read %v, want 11", got)
+	}
+}
+
+// The second lab's report-tput.py reads commits and aborts on lines of their own, and the
+// servers' commits add up to the clients': 7 of one server, and 6 of both.
+func TestTransactionLinesAreTheLabs(t *testing.T) {
+	before := TransactionTally{Runs: 10, Parts: 10, Shares: 15, Refused: 1}
+	servers := []TransactionTally{{Runs: 3, Parts: 6, Shares: 6, Refused: 2}, {Runs: 4, Parts: 6, Shares: 7, Refused: 8}}
+	commits, aborts := 0.0, 0.0
+	for _, s := range servers {
+		log := Interval{LengthS: 2}.Lines() + before.Add(s).Lines(before, 2)
+		commits, aborts = commits+2*reportTput(t, log, "commit/s"), aborts+2*reportTput(t, log, "abort/s")
+		if got := reportTput(t, log, "ops/s"); got != 0 {
+			t.Errorf("report-tput.py would read %v ops/s", got)
+		}
+	}
+	if commits != 13 || aborts != 10 {
+		t.Errorf("report-tput.py would read %v commits and %v aborts in all, want 13 and 10", commits, aborts)
 	}
 }

@@ -75,6 +75,9 @@ func (s Settings) Program() string { return s[ProgramFlag] }
 // ProgramFlag names the flag of Program.
 const ProgramFlag = "program"
 
+// Policy returns what a server's transactions do about locks that others hold.
+func (s Settings) Policy() string { return s["policy"] }
+
 // Profiled reports -profile, -cpuprofile or -exec-trace.
 func (s Settings) Profiled() bool {
 	return s.is("profile") || s["cpuprofile"] != "" || s["exec-trace"] != ""
@@ -120,6 +123,9 @@ func (s Settings) TTL() time.Duration { return s.length("ttl") }
 
 // TLS reports whether calls are encrypted.
 func (s Settings) TLS() bool { return s.is("tls") }
+
+// Txn returns the operations of a transaction; 0 without transactions.
+func (s Settings) Txn() int { return int(s.number("txn")) }
 
 // ValueSize returns the law of the values' sizes.
 func (s Settings) ValueSize() string { return s["value-size"] }

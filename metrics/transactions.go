@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"maps"
 	"math/bits"
 )
@@ -37,6 +38,14 @@ func AttemptsSlot(attempts int) int {
 	return bits.Len(uint(attempts-1)) + 1
 }
 
+// FirstAttempts returns the least attempts of a slot of Retries.
+func FirstAttempts(slot int) uint64 {
+	if slot < 4 {
+		return uint64(slot) + 1
+	}
+	return 1<<(slot-2) + 1
+}
+
 // Aborted returns the aborted attempts.
 func (t TransactionCounts) Aborted() (n uint64) {
 	for _, of := range t.Aborts {
@@ -69,12 +78,20 @@ func (t TransactionCounts) Add(u TransactionCounts) TransactionCounts {
 // TransactionTally are the transactions that a server executed, or of a client's peers those
 // that the client knows to be committed there.
 type TransactionTally struct {
-	Runs    uint64 `json:"runs"`              // committed transactions of this server alone
-	Parts   uint64 `json:"parts"`             // committed parts of transactions of several servers
-	Refused uint64 `json:"refused,omitempty"` // a server's: parts that it refused, by a lock or a fence
+	Runs    uint64  `json:"runs"`              // committed transactions of this server alone
+	Parts   uint64  `json:"parts"`             // committed parts of transactions of several servers
+	Shares  float64 `json:"shares,omitempty"`  // a server's: of the commits, 1 of a run, and of a part one over the number of servers that take part
+	Refused uint64  `json:"refused,omitempty"` // a server's: parts that it refused, by a lock or a fence
 }
 
 // Add returns the sum of two.
 func (t TransactionTally) Add(u TransactionTally) TransactionTally {
-	return TransactionTally{t.Runs + u.Runs, t.Parts + u.Parts, t.Refused + u.Refused}
+	return TransactionTally{t.Runs + u.Runs, t.Parts + u.Parts, t.Shares + u.Shares, t.Refused + u.Refused}
+}
+
+// Lines returns what has happened since before, in lengthS seconds, as a server's log shows it, in
+// the form that the second lab's report-tput.py reads: the second word of a line with "commit/s"
+// or "abort/s" in it is a rate. The servers' commits add up to the clients'.
+func (t TransactionTally) Lines(before TransactionTally, lengthS float64) string {
+	return fmt.Sprintf("commit/s %0.2f\nabort/s %0.2f\n", PerSecond(t.Shares-before.Shares, lengthS), PerSecond(float64(t.Refused-before.Refused), lengthS))
 }

@@ -13,6 +13,9 @@ func TestAttemptsSlots(t *testing.T) {
 		if slot+1 < len(first) && attempts == first[slot+1] {
 			slot++
 		}
+		if first := FirstAttempts(slot); first > uint64(attempts) || FirstAttempts(slot+1) <= uint64(attempts) {
+			t.Errorf("slot %d begins at %d attempts, want %d to be in it", slot, first, attempts)
+		}
 		if got := AttemptsSlot(attempts); got != slot {
 			t.Errorf("%d attempts are in slot %d, want %d", attempts, got, slot)
 		}

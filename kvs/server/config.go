@@ -17,6 +17,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/target"
+	"kvlab/kvs/txn"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -30,6 +31,7 @@ type config struct {
 	Servers        int           // -servers: how many there are; 0 if unknown
 	Engine         string        // -engine
 	Model          string        // -model
+	Policy         string        // -policy: of transactions
 	Dir            string        // -dir: the parent of the folder of an engine on disk; "" for a temporary one
 	Sync           engine.Sync   // -sync: of an engine on disk; "" of one in memory
 	Reopen         bool          // -reopen
@@ -66,6 +68,7 @@ func parse(args []string, foreign []driver.Row, gateways []Gateway) (config, *no
 	flags.Var(&c.System, "system", target.SystemUsage)
 	flags.StringVar(&c.Engine, "engine", engine.Names[0], "the store: "+engine.Usage())
 	flags.StringVar(&c.Model, "model", models[0].Name, "the execution model, which goroutine executes a call: "+cli.Usage(models))
+	flags.StringVar(&c.Policy, "policy", txn.PolicyNames[0], "what a transaction of clients with -txn does about a lock that another one holds: "+txn.PolicyUsage())
 	c.defineDisk(flags)
 	flags.Class(metrics.ShapeFlag)
 	flags.StringVar(&c.Codec, "codec", wire.Codecs[0], "encoding of calls: "+strings.Join(wire.Codecs, ", "))
@@ -176,6 +179,8 @@ func (c *config) findEngine(flags *node.Flags) error {
 	case row.Rival:
 		flags.Rival = "-engine " + row.Name
 		return nil
+	case c.Policy != txn.PolicyNames[0] && row.CheckTransactions() != nil && !row.NoStore:
+		return fmt.Errorf("-policy %s: it is for transactions: %w", c.Policy, row.CheckTransactions())
 	case row.NoStore: // it stands for the engine of a run
 		return nil
 	case row.Syncs == nil:
@@ -195,10 +200,11 @@ func (c *config) findEngine(flags *node.Flags) error {
 
 // validate returns an error that names the first wrong flag and its right form.
 func (c config) validate() error {
+	_, policyErr := txn.FindPolicy(c.Policy)
 	_, modelErr := findModel(c.Model)
 	_, faultErr := engine.ParseFault(c.Inject)
 	_, memoryErr := c.MaxMemory.bytes(0)
-	if err := cmp.Or(modelErr, faultErr, memoryErr,
+	if err := cmp.Or(modelErr, policyErr, faultErr, memoryErr,
 		wire.CheckCodec(c.Codec, wire.Features{}), wire.CheckSocketBuffer(c.SocketBuffer), c.Limits.Validate(),
 		cli.Want(c.Server >= 0 && c.Server < max(c.Servers, 1) && c.Servers >= 0, "-server", fmt.Sprintf("%d -servers %d", c.Server, c.Servers), "-server 0 to -servers minus 1"),
 		cli.Want(!c.Repeat || c.Model == models[0].Name, "-repeat -model", c.Model, "-model %s with -repeat", models[0].Name),

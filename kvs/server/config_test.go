@@ -14,7 +14,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	usual := config{Options: wire.Options{Hello: wire.Hello{Node: "server", Codec: wire.Codecs[0]}, Limits: wire.DefaultLimits()}, Gateways: []string{""}, Listen: "127.0.0.1:8080", Engine: engine.Names[0], Model: "conn", MaxConnections: 4096, MaxMemory: "70%"}
+	usual := config{Options: wire.Options{Hello: wire.Hello{Node: "server", Codec: wire.Codecs[0]}, Limits: wire.DefaultLimits()}, Gateways: []string{""}, Listen: "127.0.0.1:8080", Engine: engine.Names[0], Model: "conn", Policy: "nowait", MaxConnections: 4096, MaxMemory: "70%"}
 	with := func(change func(*config)) config {
 		c := usual
 		change(&c)
@@ -36,6 +36,7 @@ func TestParse(t *testing.T) {
 		{"-listen :8080 -allow-public", with(func(c *config) { c.Listen, c.AllowPublic = ":8080", true })},
 		{"-listen 8.8.8.8:8080 -allow-public", with(func(c *config) { c.Listen, c.AllowPublic = "8.8.8.8:8080", true })},
 		{"-node node0 -engine mutex -codec gob -max-connections 1", with(func(c *config) { c.Node, c.Engine, c.Codec, c.MaxConnections = "node0", "mutex", "gob", 1 })},
+		{"-policy woundwait", with(func(c *config) { c.Policy = "woundwait" })},
 		{"-inject pause=1s@9s", with(func(c *config) { c.Inject = "pause=1s@9s" })},
 		{"-max-frame 1000 -max-batch 5 -request-timeout 3s -idle-timeout 5m", with(func(c *config) {
 			c.Limits = wire.Limits{Frame: 1000, Batch: 5, Request: 3 * time.Second, Idle: 5 * time.Minute}
@@ -81,6 +82,7 @@ func TestParseErrors(t *testing.T) {
 		{"-model pool:4,65537", "-model pool:4,65537: want pool:N"},
 		{"-model conn:1", "-model conn:1: want conn"},
 		{"-model pool:1 -repeat", "-repeat -model pool:1: want -model conn with -repeat"},
+		{"-policy waitdei", `-policy "waitdei": want one of nowait, waitdie, woundwait; did you mean waitdie?`},
 		{"-max-connections 0", "-max-connections 0"},
 		{"-max-connections many", "-max-connections"},
 		{"-max-memory 12", `-max-memory "12": want a share of the machine's, 70%, or a size, 12GiB or 500MiB`},

@@ -27,6 +27,22 @@ func logTo(n *node.Node) func(metrics.Interval, metrics.Usage) error {
 	}
 }
 
+// log returns a function that logs an interval, and in the window what transactions did in it.
+func (s *server) log(ops func(metrics.Interval, metrics.Usage) error) func(metrics.Interval, metrics.Usage) error {
+	var before metrics.TransactionTally
+	return func(i metrics.Interval, u metrics.Usage) error {
+		var now metrics.TransactionTally
+		for _, tally := range s.service.Tallies() {
+			now = now.Add(tally)
+		}
+		if now != before && (i.Phase == metrics.Window || !s.node.Controlled()) {
+			fmt.Fprint(s.node, now.Lines(before, i.LengthS))
+		}
+		before = now
+		return ops(i, u)
+	}
+}
+
 // end ends the last interval of a server that reports its totals. Without a launcher that is
 // the window's end.
 func end(n *node.Node, r *node.Reporter, enter func(metrics.Phase) error) error {
@@ -66,8 +82,9 @@ func (s *server) summarize() error {
 
 // Peers returns what a server applied for each of its clients, in the order of their names.
 func Peers(service *service.Service) (peers []metrics.PeerCounts) {
+	tallies := service.Tallies()
 	for peer, counts := range service.Counts() {
-		peers = append(peers, metrics.PeerCounts{Peer: peer, Counts: counts, Sessions: service.Sessions(peer)})
+		peers = append(peers, metrics.PeerCounts{Peer: peer, Counts: counts, Sessions: service.Sessions(peer), Transactions: tallies[peer]})
 	}
 	slices.SortFunc(peers, func(a, b metrics.PeerCounts) int { return strings.Compare(a.Peer, b.Peer) })
 	return peers

@@ -13,6 +13,7 @@ import (
 	"kvlab/kvs/engine"
 	"kvlab/kvs/node"
 	"kvlab/kvs/service"
+	"kvlab/kvs/txn"
 	"kvlab/kvs/wire"
 	"kvlab/metrics"
 )
@@ -62,7 +63,7 @@ func (config config) run(ctx context.Context, n *node.Node, token string, gatewa
 	if config.TLS, err = n.TLS(); err != nil {
 		return err
 	}
-	row, _ := engine.Find(config.Engine) // parse has refused errors, as those of -inject below
+	row, _ := engine.Find(config.Engine) // parse has refused errors, as those of -policy and -inject below
 	config.Null, config.CheckKinds, config.Unversioned = row.NoStore, row.CheckKinds, row.CheckVersions()
 	config.Untransactional = row.CheckTransactions()
 	s := &server{config: config, node: n, failed: make(chan error, 1), abandon: make(chan struct{}), met: make(chan struct{})}
@@ -76,11 +77,12 @@ func (config config) run(ctx context.Context, n *node.Node, token string, gatewa
 		store = s.injected
 	}
 	s.service = service.New(store)
+	s.service.Policy, _ = txn.FindPolicy(config.Policy)
 	if instance != "" {
 		s.service.Continue(instance)
 	}
 	s.service.Place(service.Placement{Server: config.Server, Servers: config.Servers})
-	if s.reporter, err = node.NewReporter(n, s.counts, logTo(n)); err != nil {
+	if s.reporter, err = node.NewReporter(n, s.counts, s.log(logTo(n))); err != nil {
 		return err
 	}
 	if s.model, err = config.newModel(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"kvlab/kvs"
@@ -20,7 +21,7 @@ func (c *Conn) transact(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	}
 	s.transactions.Do(func() {
 		s.table, s.began = txn.New(s.engine, s.Policy), time.Now()
-		s.table.Settled = s.settled
+		s.table.Committed, s.table.Settled = s.committed, s.settled
 	})
 	if head, _ := batch.Parts(); !s.holds(head.Owner, c) {
 		s.owners.Store(head.Owner, c)
@@ -42,6 +43,14 @@ func (c *Conn) transact(batch *kvs.Batch, reply *kvs.Reply) (err error) {
 	return err
 }
 
+// committed samples what is committed.
+func (s *Service) committed(ops []kvs.Op) {
+	picker := newPicker(s.sample.Load())
+	for some := range slices.Chunk(ops, chunk) {
+		picker.pick(some)
+	}
+}
+
 // holds reports whether a connection is known as that of an owner.
 func (s *Service) holds(owner uint64, c *Conn) bool {
 	known, _ := s.owners.Load(owner)
@@ -53,7 +62,7 @@ func (c *Conn) countTally(t *txn.Tally, calls uint64) {
 	done := metrics.CountsOf(t.Ops, t.Hits, t.Misses, calls)
 	c.count(&done, t.Keys)
 	c.mu.Lock()
-	c.txns = c.txns.Add(metrics.TransactionTally{Runs: t.Runs, Parts: t.Parts, Refused: t.Refused})
+	c.txns = c.txns.Add(metrics.TransactionTally{Runs: t.Runs, Parts: t.Parts, Shares: t.Shares, Refused: t.Refused})
 	c.mu.Unlock()
 }
 

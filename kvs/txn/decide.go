@@ -65,6 +65,7 @@ func (c *call) end(a *attempt, permits state, commit bool) kvs.Status {
 		c.scratch.Reset()
 		c.table.engine.Apply(a.writes, &c.scratch)
 		c.count(&a.done)
+		c.committed(a.ops)
 	}
 	c.table.unlockAll(a, false, commit)
 	a.locks = a.locks[:0]

@@ -15,10 +15,11 @@ import (
 type Tally struct {
 	Ops          [kvs.Kinds]uint64
 	Hits, Misses uint64
-	Keys         uint64 // the sum of the keys, as service.Conn has it
-	Runs         uint64 // whole transactions
-	Parts        uint64 // committed parts of others
-	Refused      uint64 // parts that were refused, by a lock or a fence
+	Keys         uint64  // the sum of the keys, as service.Conn has it
+	Runs         uint64  // whole transactions
+	Parts        uint64  // committed parts of others
+	Shares       float64 // of the commits: 1 of a Run, and of a part one over its parties
+	Refused      uint64  // parts that were refused, by a lock or a fence
 }
 
 func (t *Tally) add(u *Tally) {
@@ -30,6 +31,7 @@ func (t *Tally) add(u *Tally) {
 	t.Keys += u.Keys
 	t.Runs += u.Runs
 	t.Parts += u.Parts
+	t.Shares += u.Shares
 	t.Refused += u.Refused
 }
 
@@ -161,6 +163,15 @@ func (c *call) run() {
 	t.engine.Apply(c.ops, c.reply)
 	c.tally.count(c.ops, c.reply, hits, misses)
 	c.tally.Runs++
+	c.tally.Shares++
+	c.committed(c.ops)
+}
+
+// committed tells what a part that is committed has done.
+func (c *call) committed(ops []kvs.Op) {
+	if c.table.Committed != nil {
+		c.table.Committed(ops)
+	}
 }
 
 // prepare locks a part's keys, reads, stages the writes, and votes.
@@ -199,7 +210,7 @@ func (c *call) prepare() error {
 	hits, misses := c.reply.Hits, c.reply.Misses
 	c.read()
 	a.done.count(c.ops, c.reply, hits, misses)
-	a.done.Parts = 1
+	a.done.Parts, a.done.Shares = 1, 1/float64(max(1, len(a.parties)))
 	a.stage(c.ops)
 	return nil
 }
@@ -268,21 +279,21 @@ func OwnWrite(ops []kvs.Op, key []byte) *kvs.Op {
 	return nil
 }
 
-// stage copies what the operations write.
+// stage copies the operations, and what they write.
 func (a *attempt) stage(ops []kvs.Op) {
 	for i := range ops {
 		op := &ops[i]
-		if !writes(op.Kind) {
-			continue
-		}
 		at := len(a.data)
 		a.data = append(append(a.data, op.Key...), op.Value...)
-		kind := op.Kind
-		if kind == kvs.ReadModifyWrite {
-			kind = kvs.Put // it has read
-		}
 		// append may move the data: what was copied before stays valid where it was.
 		key := at + len(op.Key)
-		a.writes = append(a.writes, kvs.Op{Kind: kind, Key: a.data[at:key:key], Value: a.data[key:len(a.data):len(a.data)]})
+		staged := kvs.Op{Kind: op.Kind, Key: a.data[at:key:key], Value: a.data[key:len(a.data):len(a.data)]}
+		a.ops = append(a.ops, staged)
+		if staged.Kind == kvs.ReadModifyWrite {
+			staged.Kind = kvs.Put // it has read
+		}
+		if writes(staged.Kind) {
+			a.writes = append(a.writes, staged)
+		}
 	}
 }

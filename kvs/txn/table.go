@@ -52,6 +52,10 @@ type Table struct {
 	shift  int             // of a hash, to its word
 	calls  sync.Pool       // of *call
 
+	// Committed, unless nil, is told the operations of each part that is committed; they are valid
+	// until it returns. It is set before the first Execute.
+	Committed func(ops []kvs.Op)
+
 	// Settled, unless nil, is told what an owner's attempt committed that somebody else settled;
 	// it is then in no tally of Execute. It is set before the first Execute.
 	Settled func(owner uint64, done *Tally)
@@ -116,7 +120,8 @@ type attempt struct {
 	age     uint64       // of its call
 	hold    atomic.Int32 // see wait.go
 	wake    chan struct{}
-	writes  []kvs.Op // in data
+	ops     []kvs.Op // in data, as writes
+	writes  []kvs.Op
 	data    []byte
 	done    Tally
 }
@@ -163,7 +168,7 @@ func (o *owner) insert(number uint64, at int) *attempt {
 		a = new(attempt)
 	}
 	a.number, a.state, a.done = number, locking, Tally{}
-	a.parties, a.locks, a.writes, a.data = a.parties[:0], a.locks[:0], a.writes[:0], a.data[:0]
+	a.parties, a.locks, a.ops, a.writes, a.data = a.parties[:0], a.locks[:0], a.ops[:0], a.writes[:0], a.data[:0]
 	o.attempts = slices.Insert(o.attempts, at, a)
 	return a
 }

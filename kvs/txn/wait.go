@@ -29,6 +29,12 @@ var policies = []Policy{
 	{"woundwait", "an older call takes the lock of a younger one that has not voted, and is refused by one that has; a younger one waits", woundWait},
 }
 
+// PolicyNames are the names of the policies, the default first.
+var PolicyNames = cli.Names(policies)
+
+// PolicyUsage describes the policies.
+func PolicyUsage() string { return cli.Usage(policies) }
+
 // FindPolicy returns the policy of a name. The error names the flag.
 func FindPolicy(name string) (Policy, error) { return cli.Find("-policy", name, policies) }
 

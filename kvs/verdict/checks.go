@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kvlab/kvs/verdict/transactions"
 	"kvlab/metrics"
 )
 
@@ -46,6 +47,7 @@ var checks = []Check{
 	{"totals", "a node's counts by peer add up to its total", counted, checkTotals},
 	{"unknown", "the outcome of an operation is unknown only because the launcher killed its server", "The server's process ended before the run did: read its last lines, and run the same work until it survives.", checkUnknown},
 	{"restarted", "the two processes of a killed server apply between what the clients verify and what they send", counted, checkRestarted},
+	{"transactions", "attempts are commits, aborts and unknown, and servers count the commits that clients count", "A count of transactions is wrong: look for aborts that count as commits, and commits that count at each server, twice, or before the decision.", func(run *judged) finding { return finding(transactions.Judge(run.Run)) }},
 	{"server-counts", "each client verifies what each server applies for it, kind by kind", counted, checkPairs},
 	{"store-counts", "a foreign store's own counters say that it executes what the clients verify", counted, checkExecuted},
 	{"workers", "every operation that a worker draws is done once, and no two workers draw the same", drawn, checkWorkers},

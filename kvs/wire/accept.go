@@ -70,7 +70,7 @@ func (c *Conn) attach(o Options, client Hello, service *service.Service) error {
 	}
 	if err == nil {
 		c.Service.Lane = client.Lane
-		c.Service.Protocol = metrics.Protocol{Codec: client.Codec, CRC: client.CRC, Dedup: client.Dedup, Retry: client.Retry, Cache: client.Cache, TLS: o.TLS != nil}
+		c.Service.Protocol = metrics.Protocol{Codec: client.Codec, CRC: client.CRC, Dedup: client.Dedup, Retry: client.Retry, Cache: client.Cache, TLS: o.TLS != nil, Txn: client.Transactions}
 	}
 	return err
 }
