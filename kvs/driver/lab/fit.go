@@ -187,11 +187,12 @@ func (l *lab) suggest(c *codec, server int, err error) error {
 			continue
 		}
 		f, _ := NewForm(p.settings)
-		if _, _, other := f.fit(c); other == nil {
-			return misfit(err.Error()+":", "it is a server with transactions: want preset=%s, as in --target 'lab://%s?preset=%s'", p.name, l.options.Hosts[server], p.name)
+		_, _, other := f.fit(c)
+		if other == nil {
+			return &driver.MisfitError{Text: fmt.Sprintf("it has transactions: want preset=%s, as in --target 'lab://%s?preset=%[1]s' (%[3]v)", p.name, l.options.Hosts[server], err)}
 		} else if !errors.As(other, new(*driver.MisfitError)) {
 			return err
 		}
 	}
-	return misfit(err.Error()+":", "want another preset, or its settings")
+	return &driver.MisfitError{Text: err.Error() + ": want another preset, or its settings"}
 }

@@ -151,7 +151,7 @@ func TestMisfits(t *testing.T) {
 		{"transactions", nil, "KVService.Get has the field Txid: its operations are a transaction's, which a form without the setting tx does not commit: want another preset, or its settings"},
 		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "tx": "Id"}, `KVService.Get does not take the field Id: "gob: type mismatch: no fields matched`},
 		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "lead": "Leader"}, "KVService.Commit does not take the field Leader"},
-		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "refused": "LockFail=true"}, "KVService.Get has no field LockFail in its reply: it is a server with transactions: want preset=venkateshdb-txn"},
+		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "refused": "LockFail=true"}, "(KVService.Get has no field LockFail in its reply)"},
 		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "results": "Val"}, "KVService.Get has no field Val in its reply"},
 		{"venkateshdb-txn", settings{"preset": "venkateshdb-txn", "abort": "KVService.Rollback"}, "KVService.Rollback does not take the field Txid: \"rpc: can't find method KVService.Rollback\""},
 		{"kangyang-txn", settings{"preset": "kangyang-txn", "begin": "KVService.Start"}, "KVService.Start is not there"},
@@ -179,7 +179,7 @@ func TestMisfits(t *testing.T) {
 func TestSuggestedPresets(t *testing.T) {
 	for _, preset := range labtest.Transactional() {
 		addr := serve(t, preset)
-		if err, want := misfit(t, addr, nil), fmt.Sprintf("it is a server with transactions: want preset=%s, as in --target 'lab://%s?preset=%[1]s'", preset, addr); !strings.HasSuffix(err, want) {
+		if err, want := misfit(t, addr, nil), fmt.Sprintf("server %s: it has transactions: want preset=%s, as in --target 'lab://%[1]s?preset=%[2]s' (KVService.", addr, preset); !strings.HasPrefix(err, want) {
 			t.Errorf("%s, want %s", err, want)
 		}
 	}

@@ -1,10 +1,14 @@
 package lab_test
 
 import (
+	"errors"
+	"fmt"
 	"net"
+	"net/rpc"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,6 +105,115 @@ func TestStorelessTransactions(t *testing.T) {
 			Ops: []kvs.Op{{Kind: kvs.Get, Key: []byte("a")}, {Kind: kvs.Put, Key: []byte("b"), Value: []byte("v")}, {Kind: kvs.ReadModifyWrite, Key: []byte("c"), Value: []byte("v")}}}
 		if err := transactor.Transact(&round); err != nil || round.Attempts[0].Outcome != txn.IsCommitted || string(round.Results[2].Value) != "v" {
 			t.Errorf("%s: %v, %+v, %+v", preset, err, round.Attempts, round.Results)
+		}
+	}
+}
+
+// scripted is a server that answers as a test wants, and writes down the calls.
+type scripted struct {
+	mu     sync.Mutex
+	calls  []string
+	errs   map[string]error // of its methods
+	refuse bool             // its Puts
+	silent bool             // its Commits acknowledge nothing
+}
+
+func (s *scripted) call(method string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, method)
+	return s.errs[method]
+}
+
+type (
+	keyArgs = struct {
+		Txid       uint64
+		Key, Value string
+	}
+	endArgs = struct {
+		Txid uint64
+		Lead bool
+	}
+	valueReply = struct {
+		Value      string
+		LockFailed bool
+	}
+	endReply = struct{ Success bool }
+)
+
+func (s *scripted) Get(*keyArgs, *valueReply) error { return s.call("get") }
+
+func (s *scripted) Put(_ *keyArgs, p *valueReply) error {
+	p.LockFailed = s.refuse
+	return s.call("put")
+}
+
+func (s *scripted) Commit(q *endArgs, p *endReply) error {
+	p.Success = !s.silent
+	return s.call(fmt.Sprint("commit ", q.Lead))
+}
+
+func (s *scripted) Abort(*endArgs, *endReply) error { return s.call("abort") }
+
+// What servers answer decides the outcome of a transaction that puts a key at each of three, and
+// an abort goes to every server that got a call, whatever the others answer.
+func TestOutcomes(t *testing.T) {
+	failed := errors.New("as the test wants it")
+	fails := func(s *scripted, method string) { s.errs = map[string]error{method: failed} }
+	for _, c := range []struct {
+		name string
+		set  func(s []*scripted)
+		want txn.Outcome
+		err  string
+		last string // the last call of each server
+	}{
+		{"all commit", func([]*scripted) {}, txn.IsCommitted, "", "commit true, commit false, commit false"},
+		{"one refuses", func(s []*scripted) { s[1].refuse = true }, txn.IsAborted, "", "abort, abort, abort"},
+		{"an abort fails", func(s []*scripted) { s[1].refuse = true; fails(s[0], "abort") }, txn.IsAborted, "", "abort, abort, abort"},
+		{"a commit fails", func(s []*scripted) { fails(s[2], "commit false") }, txn.IsUnknown, "", "commit true, commit false, commit false"},
+		{"one denies that it commits", func(s []*scripted) { s[0].silent = true }, txn.IsUnknown, "", "commit true, commit false, commit false"},
+		{"all deny it", func(s []*scripted) { s[0].silent, s[1].silent, s[2].silent = true, true, true }, txn.IsAborted, "", "commit true, commit false, commit false"},
+		{"a put fails", func(s []*scripted) { fails(s[2], "put") }, txn.IsAborted, "the store answers KVService.Put with as the test wants it (not applied)", "abort, abort, abort"},
+	} {
+		o := options("", map[string]string{"preset": "venkateshdb-txn"})
+		o.Hosts = nil
+		var servers []*scripted
+		for range 3 {
+			s, server := new(scripted), rpc.NewServer()
+			if err := server.RegisterName("KVService", s); err != nil {
+				t.Fatal(err)
+			}
+			l := wiretest.Start(t, func(conn net.Conn) { server.ServeConn(conn) })
+			o.Hosts, servers = append(o.Hosts, l.Addr().String()), append(servers, s)
+		}
+		o.Settings["transport"] = "tcp"
+		d := opened(t, o, driver.Use{})
+		var conns []driver.Conn
+		round := driver.Transactions{Attempts: []driver.Attempt{{First: 0, End: 3}}}
+		for i := range servers {
+			conn, _, err := d.Dial(t.Context(), i, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			conns, round.Places = append(conns, conn), append(round.Places, uint16(i))
+			round.Ops = append(round.Ops, kvs.Op{Kind: kvs.Put, Key: []byte{byte('a' + i)}, Value: []byte("v")})
+		}
+		transactor, err := d.(driver.Transactional).Transactor(conns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.set(servers)
+		err = transactor.Transact(&round)
+		if got := round.Attempts[0].Outcome; c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || err.Error() != c.err) {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+		var last []string
+		for _, s := range servers {
+			last = append(last, s.calls[len(s.calls)-1])
+		}
+		if got := strings.Join(last, ", "); got != c.last {
+			t.Errorf("%s: %s, want %s", c.name, got, c.last)
 		}
 	}
 }
