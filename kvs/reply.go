@@ -198,6 +198,18 @@ func (r *Reply) Answer(kind Kind, old []byte, ok bool) {
 	}
 }
 
+// Append appends a result, as Results.Next returned it of another reply.
+func (r *Reply) Append(result Result) {
+	switch {
+	case result.Found:
+		r.Found(result.Value)
+	case result.Read:
+		r.Missing()
+	default:
+		r.Stored()
+	}
+}
+
 // Frame returns the headroom and the body, for a codec to send.
 func (r *Reply) Frame() []byte {
 	if len(r.buf) < Headroom {

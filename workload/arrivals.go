@@ -57,6 +57,8 @@ type Arrivals struct {
 	course  *profile.Course // from opens on; nil of a constant rate, and before Follow
 	opens   time.Duration
 	workers float64 // that share the course
+
+	together, same uint64 // operations that are due at one time; how many more are at next
 }
 
 // NewArrivals returns a worker's arrivals. rate is the rate of all workers of all nodes
@@ -92,6 +94,17 @@ func (p *Plan) Arrivals(kind string, rate float64, place Place) *Arrivals {
 	return a
 }
 
+// Together makes each n operations due at one time, with the same rate. It is called before the
+// first Due.
+func (a *Arrivals) Together(n int) {
+	if n == 1 {
+		return
+	}
+	a.together, a.same = uint64(n), uint64(n-1)
+	a.gap, a.workers = a.gap*float64(n), a.workers*float64(n)
+	a.next = a.due()
+}
+
 // Follow makes the times those of a course from opens on, when they have been at its first rate.
 // Due must not have returned a time after opens. Only the first call has an effect.
 //
@@ -124,6 +137,11 @@ func (a *Arrivals) advance() {
 		return
 	}
 	a.left--
+	if a.same > 0 {
+		a.same--
+		return
+	}
+	a.same = max(a.together, 1) - 1
 	if a.player != nil {
 		a.next = a.player.due(a.gap)
 		return

@@ -151,6 +151,7 @@ func (g *Generator) prepare() error {
 	}
 	g.audited = newAudited(g.config, plan, metrics.AuditEach(g.config.Linearizable), g.Secret)
 	for _, w := range g.workers {
+		w.ties = make(map[uint32][]metrics.LostWrite)
 		w.audited, w.last, w.seen = g.audited, make([]lastWrite, len(g.audited.ids)), make([]metrics.WriteID, len(g.audited.ids))
 	}
 	g.shareSpots(g.Secret)
@@ -197,6 +198,9 @@ func (g *Generator) Audit(ctx context.Context) (*metrics.AuditRecord, error) {
 	keys.Spots, keys.Before = g.spots()
 	for _, w := range g.workers {
 		keys.Lost = append(keys.Lost, w.lost...)
+		for _, ties := range w.ties {
+			keys.Lost = append(keys.Lost, ties...)
+		}
 	}
 	return record, record.Pack(keys)
 }

@@ -39,9 +39,9 @@ func TestBatchBytes(t *testing.T) {
 			size := newBatchSize(c)
 			for range 10 {
 				fast.rounds[0].begin()
-				fast.draw(&fast.rounds[0], size.ops(), false)
+				fast.draw(&fast.rounds[0], size.Ops(), false)
 				slow.rounds[0].begin()
-				want := drawSlowly(slow, test.limit, size.ops())
+				want := drawSlowly(slow, test.limit, size.Ops())
 				got := 0
 				for i := range fast.rounds[0].exchanges {
 					got += fast.rounds[0].exchanges[i].ops()

@@ -226,19 +226,19 @@ func (g *Generator) settle(ctx context.Context, begin time.Time) (opens time.Tim
 }
 
 // Draw draws the first rounds of a closed loop, so that the measurement begins with their
-// calls. Measure calls it if nobody has.
+// calls. Measure calls it if nobody has. It draws no transactions.
 func (g *Generator) Draw(ctx context.Context) error {
 	if g.drawn {
 		return nil
 	}
 	g.drawn, g.config.Batch = true, cmp.Or(g.Batch, g.config.Batch)
-	if err := g.prepare(); err != nil || g.config.Rate.OpsPerS > 0 {
+	if err := g.prepare(); err != nil || g.config.Rate.OpsPerS > 0 || g.config.Txn > 0 {
 		return err
 	}
 	return g.each(ctx, func(_ context.Context, w *worker) error {
 		size := newBatchSize(g.config)
 		for i := range w.rounds {
-			w.draw(&w.rounds[i], size.ops(), false)
+			w.draw(&w.rounds[i], size.Ops(), false)
 		}
 		return nil
 	})
@@ -251,6 +251,9 @@ func (g *Generator) Draw(ctx context.Context) error {
 // With -repeat it resends the first ones, without checking the replies:
 // it measures the network, both kernels and the codec.
 func (w *worker) run(ctx context.Context, c Config, s schedule) error {
+	if w.txn != nil {
+		return w.runTransactions(ctx, c, s, nil, nil)
+	}
 	w.repeats = c.Repeat
 	size := newBatchSize(c)
 	for next := 0; ctx.Err() == nil; next++ {
@@ -259,7 +262,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 			if err := w.finish(r, s.at); err != nil {
 				return err
 			}
-			size.learn(r.latency)
+			size.Learn(r.latency)
 		}
 		r.begin()
 		drawn := next < len(w.rounds) && !r.isEmpty() // by Draw
@@ -270,7 +273,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 			continue // every round is finished in its turn
 		}
 		if !drawn && !c.Repeat {
-			w.draw(r, size.ops(), w.spotting(s, r.begun))
+			w.draw(r, size.Ops(), w.spotting(s, r.begun))
 		}
 		w.send(r)
 	}

@@ -17,6 +17,8 @@ import (
 	"kvlab/internal/cli"
 	"kvlab/kvs"
 	"kvlab/kvs/driver"
+	"kvlab/kvs/loadgen/adapt"
+	"kvlab/kvs/loadgen/transact"
 	"kvlab/kvs/route"
 	"kvlab/metrics"
 	"kvlab/workload"
@@ -34,7 +36,8 @@ type Config struct {
 	Router        string        // -router
 	Workers       int           // -workers: worker goroutines
 	Connections   int           // -connections: connections to every server, which workers share in turn; 0 chooses by the batch
-	Batch         int           // -batch: mean operations per call
+	Batch         int           // -batch: mean operations per call; with Txn, transactions of a worker's round
+	Txn           int           // -txn: operations of a transaction; 0: no transactions
 	BatchBytes    int           // -batch-bytes: a round is sent as soon as a request, or the values of its reply, have so many bytes; 0: never
 	AutoBatch     bool          // -batch auto: adapted to TargetLatency; Batch then applies to the load phase only
 	TargetLatency time.Duration // -target-latency: the time that most calls may take, with AutoBatch
@@ -127,13 +130,13 @@ func (c Config) Validate() error {
 	if err := cmp.Or(undrawable, workload.CheckArrivals(c.Arrivals)); err != nil {
 		return err
 	}
-	if err := cmp.Or(c.Options.Validate(c.use(plan, "")), unroutable); err != nil {
+	if err := cmp.Or(c.checkTransactions(plan), c.Options.Validate(c.use(plan, "")), unroutable); err != nil {
 		return err
 	}
 	if c.BatchBytes > 0 && plan.Share(workload.Scan) > 0 {
 		return fmt.Errorf("-batch-bytes %d: the workload scans, and how many values a scan reads is not known before its reply: want -batch alone", c.BatchBytes)
 	}
-	if newBatchSize(c).mean > float64(c.most()) {
+	if newBatchSize(c).Mean > float64(c.most()) {
 		scans := ""
 		if c.pairs() > 1 {
 			scans = fmt.Sprintf(", -scan-length %d", c.pairs())
@@ -170,6 +173,14 @@ func (c Config) perOp() int {
 // fit a frame.
 func (c Config) most() int { return driver.MaxCall / c.perOp() / c.pairs() / c.Servers() }
 
+// newBatchSize returns the size of the first rounds.
+func newBatchSize(c Config) adapt.Size {
+	if !c.AutoBatch {
+		return adapt.Size{Servers: c.Servers(), Mean: float64(c.Batch * c.each())}
+	}
+	return adapt.Size{Target: c.TargetLatency, Most: min(adapt.Largest, c.most()), Servers: c.Servers(), Mean: 1}
+}
+
 // pairs returns the most values that an operation reads.
 func (c Config) pairs() int {
 	if c.Workload.Share(workload.Scan) > 0 {
@@ -178,12 +189,16 @@ func (c Config) pairs() int {
 	return 1
 }
 
-// LowerBatch lowers Batch to the default of a workload that scans or has few records of its own:
-// the operations of a batch then read no more values than Batch was before, or than a Pool has.
+// LowerBatch lowers Batch to the default of transactions, or of a workload that scans or has few
+// records of its own: the operations of a batch then read no more values than Batch was before,
+// or than a Pool has.
 func (c *Config) LowerBatch() {
-	c.Batch = max(1, c.Batch/c.pairs())
+	c.Batch = c.Batch / c.pairs()
 	if c.Workload.Workload == workload.Pool {
 		c.Batch = min(c.Batch, poolBatch)
+	}
+	if c.Batch = max(1, c.Batch/c.each()); c.Txn > 0 {
+		c.Batch = min(c.Batch, transact.Batch)
 	}
 }
 
@@ -199,7 +214,7 @@ func (c Config) Conns() int {
 		return c.Workers
 	case c.Connections > 0:
 		return c.Connections
-	case c.AutoBatch || c.Batch <= driver.MaxGroup/c.perOp()/c.pairs():
+	case c.AutoBatch || c.Batch*c.each() <= driver.MaxGroup/c.perOp()/c.pairs():
 		return (c.Workers + metrics.ConnWorkers - 1) / metrics.ConnWorkers
 	}
 	return c.Workers

@@ -25,7 +25,8 @@ func (w *worker) examined(x *exchange, null bool) (first int, n uint) {
 // examine counts a value as stale if its key is audited and the value is surely older than
 // one that was there before: the worker's last write that was acknowledged before it sent the
 // read, or a value of the same writer that the worker has read before. Rounds that are in
-// flight together may be executed together: their reads have no order.
+// flight together, and the transactions of a round, may be executed together: their reads have
+// no order.
 func (w *worker) examine(x *exchange, hash uint64, v []byte, t *replyCheck) {
 	number, ok := w.audited.find(hash)
 	if !ok {
@@ -37,7 +38,7 @@ func (w *worker) examine(x *exchange, hash uint64, v []byte, t *replyCheck) {
 	switch {
 	case last.acked != 0 && last.acked <= sent && w.isOlder(found, last.version):
 		why = fmt.Sprintf("version %d of this worker was acknowledged at least %v before the read was sent", last.version, w.audited.tick*moment(sent-last.acked))
-	case len(w.rounds) == 1 && found.Client() == before.Client() && found.Worker() == before.Worker() && found.Version() < before.Version():
+	case len(w.rounds) == 1 && w.txn == nil && found.Client() == before.Client() && found.Worker() == before.Worker() && found.Version() < before.Version():
 		why = fmt.Sprintf("this worker has read %s before", before)
 	default:
 		return

@@ -109,7 +109,7 @@ func (g *Generator) Connect(ctx context.Context) error {
 			w.noMiss = now() + ttl - metrics.ExpirySlack
 		}
 	}
-	return nil
+	return g.beginTransactions()
 }
 
 // connect opens a worker's connections to all servers concurrently.

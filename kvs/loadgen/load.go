@@ -55,7 +55,7 @@ const loadFrame = 256 << 10
 // sweep does one kind of operation on each record in [first, last).
 func (w *worker) sweep(ctx context.Context, c Config, kind workload.Kind, first, last uint64) error {
 	inLoad := func(moment) (metrics.Phase, *span) { return metrics.Load, nil }
-	size := uint64(min(c.Batch, max(1, loadFrame/c.perOp())) * c.Servers())
+	size := uint64(min(c.Batch*c.each(), max(1, loadFrame/c.perOp())) * c.Servers())
 	r := &w.rounds[0]
 	if kind == workload.Update {
 		// In one step: doubling would copy much of a short load and produce as much

@@ -76,17 +76,21 @@ const pollInterval = 100 * time.Millisecond
 // take; what it has not sent then is offered and not achieved. The operations are due at the
 // course's first rate until the window opens.
 func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule, course *profile.Course) error {
+	arrivals := w.plan.Arrivals(c.Arrivals, course.First(), c.place(w.id))
+	arrivals.Together(c.each())
+	defer func() { w.offer(arrivals, begin, s) }()
+	w.tally = c.Rate.NewTally()
+	r := &w.rounds[0]
+	r.from = begin
+	if w.txn != nil {
+		return w.runTransactions(ctx, c, s, arrivals, course)
+	}
 	clock, err := timer.New(ctx)
 	if err != nil {
 		return err
 	}
 	defer clock.Close()
-	arrivals := w.plan.Arrivals(c.Arrivals, course.First(), c.place(w.id))
-	defer func() { w.offer(arrivals, begin, s) }()
 	size := newBatchSize(c)
-	w.tally = c.Rate.NewTally()
-	r := &w.rounds[0]
-	r.from = begin
 	for ctx.Err() == nil {
 		r.begin()
 		r.empty()
@@ -110,13 +114,13 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 			}
 			r.late = r.begun - next
 		}
-		n := w.addDue(r, arrivals, size.ops(), s)
+		n := w.addDue(r, arrivals, size.Ops(), s)
 		w.send(r)
 		if err := w.finish(r, s.at); err != nil {
 			return err
 		}
-		if n == size.ops() {
-			size.learn(r.latency)
+		if n == size.Ops() {
+			size.Learn(r.latency)
 		}
 	}
 	return context.Cause(ctx)

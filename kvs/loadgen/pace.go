@@ -17,10 +17,10 @@ const saysMuch = time.Second
 
 // RoundAfter estimates how long a round of all workers takes, from the times in which this
 // client's records were stored and read back. It returns 0 if these were too short, or if a
-// round has no fixed number of operations.
+// round has no fixed number of operations, or has transactions.
 func (g *Generator) RoundAfter(store, read time.Duration) time.Duration {
 	c := g.config
-	if c.AutoBatch || c.BatchBytes > 0 || c.Rate.Open() || c.Workload.Replay != "" || store+read < saysMuch {
+	if c.AutoBatch || c.Txn > 0 || c.BatchBytes > 0 || c.Rate.Open() || c.Workload.Replay != "" || store+read < saysMuch {
 		return 0
 	}
 	scans := c.Workload.Share(workload.Scan)

@@ -47,6 +47,7 @@ type exchange struct {
 	served  time.Duration   // the server's own time
 	queued  time.Duration   // from the due time until the write
 	record  history.Pending // for -linearizable
+	took    []time.Duration // with -txn: minus the operations' latencies, likewise
 	written []auditedWrite  // the writes of keys that may be audited, in the batch's order
 
 	values int // bytes of the values that the first sized operations read; only for -batch-bytes
@@ -112,7 +113,7 @@ func (r *round) empty() {
 		x.batch.Reset()
 		x.hashes = x.hashes[:0]
 		x.kinds, x.found = x.kinds[:0], x.found[:0]
-		x.due = x.due[:0]
+		x.due, x.took = x.due[:0], x.took[:0]
 		x.written = x.written[:0]
 		x.parts, x.spotAt = 0, -1
 	}
@@ -234,9 +235,15 @@ func (w *worker) count(i int, r *round, checked *replyCheck, at phaseAt) {
 	w.observe(r, x, &latency.Timing{Peer: i, Ops: checked.ByKind(), Inside: window != nil,
 		Call: x.came - x.sent, Queue: x.queued, Server: x.served, Late: r.late}, at)
 	r.late = 0 // counts once per round
+	w.tallied(i, r, checked, window)
+}
+
+// tallied adds the operations of server i's reply, which came in a window or none, to the
+// worker's counts.
+func (w *worker) tallied(i int, r *round, checked *replyCheck, window *span) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if x.spotAt >= 0 {
+	if r.exchanges[i].spotAt >= 0 {
 		w.countSpot(i, r, checked)
 	}
 	w.counts[i].Accumulate(&checked.Counts)
@@ -279,6 +286,9 @@ func (w *worker) observe(r *round, x *exchange, t *latency.Timing, at phaseAt) {
 	}
 	if t.Inside && window != nil {
 		w.tally.Done(r.came-window.opens, len(due))
+	}
+	if len(x.took) > 0 {
+		came, due = 0, x.took[len(x.took)-len(due):]
 	}
 	w.recorder.ObserveEach(t, came, due, unsafe.Slice((*uint8)(unsafe.SliceData(kinds)), len(kinds))) // a Kind is a uint8
 }

@@ -65,16 +65,21 @@ func (w *worker) spotRest(s schedule) error {
 		if !w.spotting(s, r.begun) {
 			return nil
 		}
-		r.empty()
-		x := w.addSpot(r)
-		if r.from != 0 { // an open loop
-			x.due = append(x.due, r.begun-r.from)
-		}
-		w.send(r)
-		if err := w.finish(r, s.at); err != nil {
+		if err := w.readSpot(r, s); err != nil {
 			return err
 		}
 	}
+}
+
+// readSpot reads the worker's next spot in a round of its own, which begins.
+func (w *worker) readSpot(r *round, s schedule) error {
+	r.empty()
+	x := w.addSpot(r)
+	if r.from != 0 { // an open loop
+		x.due = append(x.due, r.begun-r.from)
+	}
+	w.send(r)
+	return w.finish(r, s.at)
 }
 
 // checkSpot checks the result of an exchange's spot, and keeps it.

@@ -81,6 +81,7 @@ func (g *Generator) Summary() metrics.Summary {
 		metrics.CallLatency: g.summed(func(w *worker) *stamps { return &w.calls }),
 		metrics.OpLatency:   g.summed(func(w *worker) *stamps { return &w.ops }),
 	}
+	s.Transactions = g.transactions(s.Peers)
 	s.Offered = g.offered
 	metrics.Refuse(s.Latency, s.Offered.Saturated(s.InWindow.Ops()))
 	return s

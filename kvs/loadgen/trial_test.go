@@ -198,7 +198,7 @@ func (g *Generator) measureOps(n uint64) error {
 // flagsOf returns the flags of a run's work, as the launcher records them.
 func flagsOf(c Config) map[string]string {
 	flags := map[string]string{"router": c.Router, "key-prefix": c.KeyPrefix, "inflight": fmt.Sprint(c.InFlight), "value-size": c.ValueSize.String(), "key-size": c.KeySize.String(),
-		"batch": fmt.Sprint(c.Batch), "arrivals": c.Arrivals, "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup), "cache": c.Cached.String(),
+		"batch": fmt.Sprint(c.Batch), "txn": fmt.Sprint(c.Txn), "arrivals": c.Arrivals, "rate": c.Rate.String(), "dedup": fmt.Sprint(c.Dedup), "cache": c.Cached.String(),
 		"codec": c.Codec, "connections": fmt.Sprint(c.Connections), "crc": fmt.Sprint(c.CRC), "retry": fmt.Sprint(c.Retry)}
 	if c.AutoBatch {
 		flags["batch"] = "auto"

@@ -7,6 +7,7 @@ import (
 	"kvlab/kvs/driver"
 	"kvlab/kvs/history"
 	"kvlab/kvs/loadgen/keytable"
+	"kvlab/kvs/loadgen/transact"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
@@ -75,6 +76,11 @@ type worker struct {
 
 	rechecked      []metrics.Counts // by server, reads of recheck; not in counts until the audit
 	recheckedBytes metrics.Bytes    // likewise
+
+	txn        *transact.Queue // nil without -txn, as the next ones
+	transactor driver.Transactor
+	committed  []transact.Write               // of audited keys, in the round
+	ties       map[uint32][]metrics.LostWrite // by the keys' numbers: other writes of the last one's round, whose order is not known
 
 	mu         sync.Mutex
 	counts     []metrics.Counts     // by server; guarded by mu

@@ -112,8 +112,8 @@ const callsShare = 0.01
 func checkBatches(run *judged) finding {
 	batch := run.Workload.Batch()
 	servers := run.Count(metrics.Server)
-	if batch == 0 || servers > 1 && (run.expected.cells == nil || run.expected.moves()) { // -batch auto, or not drawn independently
-		return inapplicable("-batch %s, %d servers: the calls of a round are not known", run.Workload["batch"], servers)
+	if batch == 0 || run.Workload.Txn() > 0 || servers > 1 && (run.expected.cells == nil || run.expected.moves()) { // -batch auto, or not drawn independently
+		return inapplicable("-batch %s, -txn %d, %d servers: the calls of a round are not known", run.Workload["batch"], run.Workload.Txn(), servers)
 	}
 	ops := float64(batch) * float64(servers)
 	mean, variance, slope := 0.0, 0.0, 0.0

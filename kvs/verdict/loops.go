@@ -195,8 +195,8 @@ func checkBusy(run *judged) finding {
 	switch {
 	case run.Offered != nil:
 		return inapplicable("-rate: an open loop")
-	case batch == 0 || run.Workload.BatchBytes() > 0 || run.Restart != nil:
-		return inapplicable("the rounds have no fixed size (-batch auto, -batch-bytes), or a server was killed")
+	case batch == 0 || run.Workload.BatchBytes() > 0 || run.Workload.Txn() > 0 || run.Restart != nil:
+		return inapplicable("the rounds have no fixed size (-batch auto, -batch-bytes, -txn), or a server was killed")
 	}
 	all := 0.0
 	for _, node := range run.Clients() {

@@ -64,7 +64,8 @@ func (run *judged) affordable(cost func(placed) float64) iter.Seq[placed] {
 const rareDeviations = 6
 
 // checkArrivals: the operations that an open loop offered in the window are those that the
-// seed gives, due when it says, and as many as the rate says.
+// seed gives, due when it says, and as many as the rate says. Of a Poisson number of transactions
+// of n operations, these have n times the variance.
 func checkArrivals(run *judged) finding {
 	if run.Offered == nil {
 		return inapplicable("no -rate: a closed loop")
@@ -74,7 +75,7 @@ func checkArrivals(run *judged) finding {
 		if s.Offered == nil {
 			continue
 		}
-		clients := float64(run.Count(metrics.Client))
+		clients, each := float64(run.Count(metrics.Client)), max(1, float64(run.Workload.Txn()))
 		if sums.Offered != s.Offered.Ops {
 			return failed(node.Name, "%d operations were due in the window, of its workers %d", s.Offered.Ops, sums.Offered)
 		}
@@ -88,7 +89,7 @@ func checkArrivals(run *judged) finding {
 			return failed(node.Name, "operations were due in a window of %.6f s, the client's has %.6f s", length, s.WindowLengthS)
 		}
 		mean := profile.Parsed(run.Workload.Rate()).Course(s.Offered.OpsPerS).Sum(time.Duration(s.WindowLengthS * float64(time.Second)))
-		if run.Workload.Ops() == 0 && !run.replays() && math.Abs(float64(s.Offered.Ops)-mean) > rareDeviations*math.Sqrt(mean)+float64(len(s.Workers)) {
+		if run.Workload.Ops() == 0 && !run.replays() && math.Abs(float64(s.Offered.Ops)-mean) > rareDeviations*math.Sqrt(mean*each)+each*float64(len(s.Workers)) {
 			return failed(node.Name, "%d operations were due in the window, the rate gives %.0f", s.Offered.Ops, mean)
 		}
 	}
@@ -118,12 +119,13 @@ func checkStages(run *judged) finding { return finding(stages.Judge(run.Run)) }
 // mean square of exponential gaps is twice the square of their mean, with a variance of 20
 // for a mean of 1. Fewer than 1000 are not near enough to normal.
 func checkDues(run *judged, w placed) finding {
-	o, law := w.node.Summary.Offered, run.Workload.Arrivals()
-	course, opens, workers := profile.Parsed(run.Workload.Rate()).Course(o.RunOpsPerS), time.Duration(o.OpensNs), float64(w.place.Nodes*w.place.Workers)
+	o, law, each := w.node.Summary.Offered, run.Workload.Arrivals(), max(1, run.Workload.Txn())
+	course, opens, workers := profile.Parsed(run.Workload.Rate()).Course(o.RunOpsPerS), time.Duration(o.OpensNs), float64(w.place.Nodes*w.place.Workers*each)
 	arrivals := workload.NewArrivals(law, course.First(), run.Workload.Seed(), w.place)
 	if e := run.expected; e != nil && e.stream != nil {
 		arrivals = e.stream.Arrivals(law, course.First(), w.place)
 	}
+	arrivals.Together(each)
 	arrivals.Follow(course, opens)
 	var due [512]time.Duration
 	var ops, digest uint64
@@ -131,8 +133,9 @@ func checkDues(run *judged, w placed) finding {
 	for n := len(due); n == len(due); {
 		n = arrivals.Due(time.Duration(o.ClosesNs-1), due[:])
 		for _, at := range due[:n] {
-			units := course.Sum(at-opens) / workers
-			last, squares, gaps = units, squares+(units-last)*(units-last), gaps+1
+			if units := course.Sum(at-opens) / workers; units > last { // not of the same transaction
+				last, squares, gaps = units, squares+(units-last)*(units-last), gaps+1
+			}
 			if int64(at) < o.OpensNs {
 				continue
 			}

@@ -1,4 +1,4 @@
-package loadgen
+package adapt
 
 import (
 	"math/rand/v2"
@@ -11,7 +11,7 @@ import (
 
 func TestBatchingSteps(t *testing.T) {
 	const target = time.Millisecond
-	b := batchSize{target: target, most: 1000}
+	b := Size{Target: target, Most: 1000}
 	tests := []struct {
 		name    string
 		size    float64
@@ -32,9 +32,9 @@ func TestBatchingSteps(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b.mean = test.size
-			if b.learn(test.latency); b.mean != test.want {
-				t.Errorf("%v operations, %v: next %v, want %v", test.size, test.latency, b.mean, test.want)
+			b.Mean = test.size
+			if b.Learn(test.latency); b.Mean != test.want {
+				t.Errorf("%v operations, %v: next %v, want %v", test.size, test.latency, b.Mean, test.want)
 			}
 		})
 	}
@@ -44,7 +44,7 @@ func TestBatchingSteps(t *testing.T) {
 // operation. In a closed loop every call waits for one call of each other worker: its
 // latency is the sum of all service times.
 type queue struct {
-	batchSize
+	Size
 	a, b  time.Duration
 	sizes []float64 // of every worker
 }
@@ -58,20 +58,20 @@ func (q *queue) round(noise func() float64) (over float64) {
 			latency += q.a + time.Duration(int(size))*q.b
 		}
 		latency = time.Duration(float64(latency) * noise())
-		if latency > q.target {
+		if latency > q.Target {
 			over++
 		}
-		q.mean = q.sizes[i]
-		q.learn(latency)
-		q.sizes[i] = q.mean
+		q.Mean = q.sizes[i]
+		q.Learn(latency)
+		q.sizes[i] = q.Mean
 	}
 	return over / float64(len(q.sizes))
 }
 
-// right returns the batch at which the latency is the target: it solves
+// right returns the batch at which the latency is the Target: it solves
 // workers * (a + b*batch) = target.
 func (q *queue) right() float64 {
-	return (float64(q.target)/float64(len(q.sizes)) - float64(q.a)) / float64(q.b)
+	return (float64(q.Target)/float64(len(q.sizes)) - float64(q.a)) / float64(q.b)
 }
 
 // settles fails unless, after the allowed rounds, the batches have the right mean and
@@ -92,7 +92,7 @@ func (q *queue) settles(t *testing.T, from string, random *rand.Rand) {
 			mean += size / watched / float64(len(q.sizes))
 		}
 	}
-	if right := min(max(q.right(), 1), float64(q.most)); mean < 0.75*right-1 || mean > 1.05*right+1 {
+	if right := min(max(q.right(), 1), float64(q.Most)); mean < 0.75*right-1 || mean > 1.05*right+1 {
 		t.Errorf("%s: a mean batch of %.1f, where %.1f meets the target", from, mean, right)
 	}
 	if least, greatest := slices.Min(means), slices.Max(means); least < mean/3 || greatest > 3*mean {
@@ -119,8 +119,8 @@ func TestBatchingSettles(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			random := kvstest.NewRandom(t)
-			q := &queue{batchSize: batchSize{target: test.target, most: largestBatch}, a: test.a, b: test.b, sizes: make([]float64, test.workers)}
-			for from, sizes := range map[string][]float64{"from below": {1}, "from above": {largestBatch}, "from unequal batches": {1, 10, 100, 400}} {
+			q := &queue{Size: Size{Target: test.target, Most: Largest}, a: test.a, b: test.b, sizes: make([]float64, test.workers)}
+			for from, sizes := range map[string][]float64{"from below": {1}, "from above": {Largest}, "from unequal batches": {1, 10, 100, 400}} {
 				for i := range q.sizes {
 					q.sizes[i] = sizes[i%len(sizes)]
 				}
@@ -138,7 +138,7 @@ func TestBatchingSettles(t *testing.T) {
 func TestBatchingMeetsTail(t *testing.T) {
 	random := kvstest.NewRandom(t)
 	noise := func() float64 { return 0.5 + 0.5*random.ExpFloat64() }
-	q := &queue{batchSize: batchSize{target: time.Millisecond, most: largestBatch}, a: 2 * time.Microsecond, b: 200 * time.Nanosecond, sizes: make([]float64, 64)}
+	q := &queue{Size: Size{Target: time.Millisecond, Most: Largest}, a: 2 * time.Microsecond, b: 200 * time.Nanosecond, sizes: make([]float64, 64)}
 	for range 2000 {
 		q.round(noise)
 	}

@@ -1,0 +1,313 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"kvlab/kvs"
+	"kvlab/kvs/driver"
+	"kvlab/kvs/loadgen/transact"
+	"kvlab/kvs/service"
+	"kvlab/kvs/txn"
+	"kvlab/kvs/verdict"
+	"kvlab/metrics"
+	"kvlab/workload"
+)
+
+// local is a driver of services of this process: what a network driver does, without one.
+type local struct {
+	driver.Driver
+	services []*service.Service
+	options  driver.Options
+}
+
+// localRow is its row. The services are the clients' own in all runs of a test.
+func localRow(services []*service.Service) driver.Row {
+	return driver.Row{Name: "local", Check: func(driver.Options, driver.Use) error { return nil }, Open: func(o driver.Options, _ driver.Use) (driver.Driver, error) {
+		return &local{services: services, options: o}, nil
+	}}
+}
+
+// localConn executes each call in Send.
+type localConn struct{ *service.Conn }
+
+func (c localConn) Send(call *kvs.Call)       { call.Err = c.BatchPutGet(call.Batch, call.Reply) }
+func (c localConn) Wait(call *kvs.Call) error { return call.Err }
+func (c localConn) Close() error              { c.Conn.Close(); return nil }
+
+func (l *local) Dial(_ context.Context, server, lane int) (driver.Conn, driver.Server, error) {
+	conn := l.services[server].Open(l.options.Node)
+	conn.Transactions, conn.Lane, conn.Protocol = true, lane, metrics.Protocol{Codec: "binary"}
+	return localConn{conn}, driver.Server{Name: fmt.Sprint("server", server)}, nil
+}
+
+func (l *local) Explain(context.Context, int, error) error { return nil }
+func (l *local) Info() driver.Info                         { return driver.Info{Capabilities: metrics.AllCapabilities} }
+func (l *local) Close() error                              { return nil }
+
+// owners numbers the workers of all clients of a process.
+var owners struct {
+	sync.Mutex
+	last uint64
+}
+
+func (l *local) Transactor(conns []driver.Conn) (driver.Transactor, error) {
+	owners.Lock()
+	defer owners.Unlock()
+	owners.last++
+	return &localTransactor{conns: conns, coordinator: txn.NewCoordinator(owners.last, len(conns), 0)}, nil
+}
+
+type localTransactor struct {
+	conns       []driver.Conn
+	coordinator *txn.Coordinator
+	replies     []kvs.Reply
+}
+
+// call sends a batch unless it is empty, adds its cost, and reads its reply.
+func (l *localTransactor) call(server int, t *driver.Transactions, batch *kvs.Batch, reply *kvs.Reply, read func(*kvs.Reply) error) error {
+	if batch.Len() == 0 {
+		return nil
+	}
+	sent := time.Now()
+	call := kvs.Call{Batch: batch, Reply: reply}
+	reply.Reset()
+	l.conns[server].Send(&call)
+	if err := l.conns[server].Wait(&call); err != nil {
+		return &driver.ServerError{Server: server, Err: err}
+	}
+	cost := &t.Costs[server]
+	cost.Calls++
+	cost.Sent, cost.Received = cost.Sent+uint64(batch.Size()), cost.Received+uint64(reply.Size())
+	cost.Took += time.Since(sent)
+	return read(reply)
+}
+
+func (l *localTransactor) Transact(t *driver.Transactions) error {
+	c := l.coordinator
+	if l.replies == nil {
+		l.replies, t.Costs = make([]kvs.Reply, len(l.conns)), make([]driver.Cost, len(l.conns))
+	}
+	clear(t.Costs)
+	t.Results = slices.Grow(t.Results[:0], len(t.Ops))[:len(t.Ops)]
+	c.Begin(t.Age, true)
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		a.Sent = time.Now()
+		c.Add(t.Ops[a.First:a.End], t.Places[a.First:a.End])
+	}
+	each := func(attempt, op int, result kvs.Result, version uint64) error {
+		t.Results[t.Attempts[attempt].First+op] = driver.Result{Result: result, Version: version}
+		return nil
+	}
+	for server := range l.conns {
+		if err := l.call(server, t, &c.Votes[server], &l.replies[server], func(r *kvs.Reply) error { return c.Voted(server, r, each) }); err != nil {
+			return err
+		}
+	}
+	c.Decide()
+	var reply kvs.Reply
+	for server := range l.conns {
+		if err := l.call(server, t, &c.Decisions[server], &reply, func(r *kvs.Reply) error { return c.Decided(server, r) }); err != nil {
+			return err
+		}
+	}
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		a.Outcome, a.Why = c.Outcome(i)
+		a.Came = time.Now()
+	}
+	return nil
+}
+
+// attempt is an attempt as a Recorder is told it.
+type attempt struct {
+	try     int
+	outcome txn.Outcome
+	ops     []workload.Op
+	wrote   []metrics.WriteID
+	results []driver.Result
+	found   []metrics.WriteID
+}
+
+// recorded are a worker's attempts, by the number of their transaction.
+type attempts map[uint32][]attempt
+
+func (all attempts) Attempt(r *transact.Round, i int) {
+	t, a := r.Of(i), &r.Attempts[i]
+	one := attempt{t.Tries, a.Outcome, slices.Clone(t.Ops), slices.Clone(r.Wrote[a.First:a.End]), slices.Clone(r.Results[a.First:a.End]), nil}
+	for _, result := range one.results {
+		found := metrics.NoWrite
+		if a.Outcome == txn.IsCommitted && result.Found {
+			found = metrics.WriteID(binary.LittleEndian.Uint64(result.Value[8:]))
+		}
+		one.found = append(one.found, found)
+	}
+	all[t.Number] = append(all[t.Number], one)
+}
+
+// transacted is a run of transactions on two services.
+type transacted struct {
+	*Generator
+	services []*service.Service
+	engines  []kvs.Engine
+	recorded []attempts // by worker
+}
+
+// transactional returns a small, contended run of transactions of three operations.
+func transactional(seed uint64) Config {
+	c := trialOf(seed)
+	c.Workload.Workload, c.Workload.Records, c.Workload.Theta = workload.YCSBA, 200, 0.99
+	c.Txn, c.Batch, c.Workers = 3, 16, 4
+	return c
+}
+
+func startTransacted(t *testing.T, c Config, policy string) *transacted {
+	t.Helper()
+	run := new(transacted)
+	for i := range 2 {
+		p, err := txn.FindPolicy(policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := opened(t, "syncmap")
+		s := service.New(e)
+		s.Policy = p
+		run.services, run.engines = append(run.services, s), append(run.engines, e)
+		c.Hosts = append(c.Hosts[:i:i], fmt.Sprint("server", i))
+	}
+	c.Transport, c.Foreign = "local", []driver.Row{localRow(run.services)}
+	run.Generator = connected(t, c)
+	for _, w := range run.workers {
+		run.recorded = append(run.recorded, attempts{})
+		w.txn.Recorder = run.recorded[w.id]
+	}
+	if err := run.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	run.Secret = 7
+	return run
+}
+
+// check compares what the run's records and stores have with what its recorders were told.
+func (run *transacted) check(t *testing.T, policy string) (aborts uint64) {
+	t.Helper()
+	c, s := run.config, run.Summary()
+	plan, err := workload.New(c.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commits, unknown uint64
+	stamps, last := map[metrics.WriteID]bool{}, map[uint64]attempt{} // by key, the last write as one operation
+	for id, all := range run.recorded {
+		source := plan.Source(c.place(id))
+		for number := uint32(1); int(number) <= len(all); number++ {
+			tries := all[number]
+			drawn := make([]workload.Op, len(tries[0].ops))
+			source.Fill(drawn)
+			for i, a := range tries {
+				if a.try != i+1 || !slices.Equal(a.ops, drawn) {
+					t.Errorf("%s: attempt %d of transaction %d of worker %d is %+v, want %v", policy, i+1, number, id, a, drawn)
+				}
+				if committed := a.outcome == txn.IsCommitted; committed != (i == len(tries)-1) {
+					t.Errorf("%s: attempt %d of %d of transaction %d of worker %d is %d", policy, i+1, len(tries), number, id, a.outcome)
+				}
+				for k, wrote := range a.wrote {
+					if wrote == metrics.NoWrite && a.ops[k].Kind != workload.Delete {
+						continue
+					}
+					if wrote != metrics.NoWrite && stamps[wrote] {
+						t.Errorf("%s: two attempts write %s", policy, wrote)
+					}
+					stamps[wrote] = true
+					was, is := last[a.ops[k].Key], a.results[k].Version
+					if a.outcome == txn.IsCommitted && (was.wrote == nil || was.results[0].Version <= is) {
+						last[a.ops[k].Key] = attempt{wrote: a.wrote[k : k+1], results: a.results[k : k+1]}
+					}
+				}
+			}
+			aborts += uint64(len(tries) - 1)
+			commits++
+		}
+		if got, want := s.Digests[id], fmt.Sprintf("%016x", source.Digest()); got != want {
+			t.Errorf("%s: worker %d has the digest %s, the stream without transactions %s", policy, id, got, want)
+		}
+	}
+	total := s.Transactions.Total
+	if total.Attempts != commits+aborts+unknown || total.Commits != commits || total.Aborted() != aborts || total.Unknown != unknown || total.Single+total.Cross != commits || s.Transactions.Behind != 0 {
+		t.Errorf("%s: counts %+v, want %d commits and %d aborts", policy, s.Transactions, commits, aborts)
+	}
+	keys := newKeys(c.keys())
+	for id, write := range last {
+		key, hash := keys.key(id)
+		var reply kvs.Reply
+		reply.Reset()
+		run.engines[run.workers[0].router.Server(key, hash)].Apply([]kvs.Op{{Key: key}}, &reply)
+		results := reply.Results()
+		found := metrics.NoWrite
+		if result, err := results.Next(); err == nil && result.Found {
+			found = metrics.WriteID(binary.LittleEndian.Uint64(result.Value[8:]))
+		}
+		if found != write.wrote[0] {
+			t.Errorf("%s: key %s has %s, the last committed write is %s", policy, key, found, write.wrote[0])
+		}
+	}
+	for i, peer := range s.Peers {
+		if applied := run.services[i].Counts()[c.Node]; peer.Counts != applied {
+			t.Errorf("%s: server %d applied %+v, the client counts %+v", policy, i, applied, peer.Counts)
+		}
+	}
+	record, err := recordOf(c, run.Generator, run.services, run.samples(), run.samples(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := verdict.Judge(&record); !v.Valid {
+		t.Errorf("%s: verdict %s", policy, v)
+	}
+	return aborts
+}
+
+// samples ends the services' samples.
+func (run *transacted) samples() (all []*service.Sample) {
+	for _, s := range run.services {
+		all = append(all, s.Sample())
+	}
+	return all
+}
+
+// Every operation that is drawn is committed once, in its transaction, with every policy and loop.
+// What is counted, remembered and stored is what the committed attempts did.
+func TestTransactions(t *testing.T) {
+	loops := map[string]func(*Config){
+		"closed": func(*Config) {},
+		"open":   func(c *Config) { c.Rate.OpsPerS, c.CallTimeout = 60_000, time.Minute },
+		"reads":  func(c *Config) { c.Workload.Workload = workload.YCSBB },
+		"single": func(c *Config) { c.Txn = 1 },
+		"long":   func(c *Config) { c.Txn, c.Batch = 20, 3 },
+		"mixed":  func(c *Config) { mixed(c, 0.5, 0.1, 0.1, 0) },
+	}
+	for _, policy := range []string{"nowait", "waitdie", "woundwait"} {
+		for loop, change := range loops {
+			t.Run(policy+" "+loop, func(t *testing.T) {
+				t.Parallel()
+				seed := rand.Uint64()
+				t.Log("seed", seed)
+				c := transactional(seed)
+				change(&c)
+				run := startTransacted(t, c, policy)
+				if err := within(t, "the run", func() error { return run.measureOps(2000) }); err != nil {
+					t.Fatal(err)
+				}
+				if aborts := run.check(t, policy); aborts == 0 && loop == "closed" {
+					t.Errorf("no attempt was aborted")
+				}
+			})
+		}
+	}
+}
