@@ -210,7 +210,7 @@ const poolBatch = 64
 // batch and its reply are small enough for a combined write, metrics.ConnWorkers share one.
 func (c Config) Conns() int {
 	switch {
-	case c.Transport == driver.InProcess:
+	case c.Transport == driver.InProcess, c.Connections == 0 && c.Txn > 0 && c.Transport != driver.TCP: // a store may keep a connection's transactions apart
 		return c.Workers
 	case c.Connections > 0:
 		return c.Connections

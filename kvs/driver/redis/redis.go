@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"kvlab/internal/cli"
 	"kvlab/kvs/driver"
 	"kvlab/kvs/driver/pipeline"
 	"kvlab/kvs/resp"
@@ -29,7 +30,7 @@ var (
 )
 
 func check(o driver.Options, u driver.Use) error {
-	return cmp.Or(o.CheckOneServer(u), o.CheckForeign(u, resp.Has, "user", "password", "tls", "ca", driver.CountsSetting))
+	return cmp.Or(o.CheckOneServer(u), cli.Want(u.Txn == 0 || !u.Shared, "-connections", "fewer", "as many as -workers: a connection of Redis has one transaction at a time"), o.CheckForeign(u, resp.Has, "user", "password", "tls", "ca", driver.CountsSetting))
 }
 
 // redis is the store of a driver.
