@@ -9,8 +9,8 @@ import (
 // Pair is how two entries of a ranking compare in the rounds that have both.
 type Pair struct {
 	A, B      int     // the entries' indices, A < B
-	Mean      float64 // of the logarithm of A's value over B's, over the rounds
-	Low, High float64 // its 95 % interval; infinite with fewer than 2 rounds
+	Mean      float64 // of the logarithm of A's value over B's
+	Low, High float64 // its 95 % interval; infinite with fewer than 2 rounds of either
 	P         float64 // two-sided p value of equal entries
 	Apart     bool    // one of them is surely higher: A if Mean is above 0
 	Equal     bool    // the interval shows a difference within the limit
@@ -21,8 +21,14 @@ type Pair struct {
 // without, at a noise of 1 %.
 const priorFreedom = 4
 
-// Pairs compares each two entries of a ranking. values has the rounds of each entry, in
-// which all were measured under like conditions; a value is above 0, or 0 if there is none.
+// Pairs compares each two entries of a ranking. values has the rounds of each entry, and
+// reference those of one that is not ranked, in which all were measured under like conditions; a
+// value is above 0, or 0 if there is none.
+//
+// A pair with too few common rounds is compared through the reference: by the difference of both
+// entries' ratios to it, each over its own rounds, with Welch's degrees of freedom. If all noises
+// are alike, the variance is in proportion to 1/n of n common rounds, and to 1/a + 1/b of a and b
+// rounds with the reference: the smaller one decides, and never the values.
 //
 // A pair is tested on the differences of the logarithms in its common rounds, so that what
 // slows all entries of a round cancels, with a moderated t: the variance is the mean of the
@@ -35,9 +41,12 @@ const priorFreedom = 4
 //
 // Equal are pairs whose 95 % interval lies between 1/(1+equal) and 1+equal. They may be
 // apart too.
-func Pairs(values [][]float64, alpha, equal float64) []Pair {
+func Pairs(values [][]float64, reference []float64, alpha, equal float64) []Pair {
 	var pairs []Pair
-	var differences [][]float64
+	var differences, ratios [][]float64
+	for _, of := range values {
+		ratios = append(ratios, logsOfRatios(of, reference))
+	}
 	var variances []float64
 	for a := range values {
 		for b := a + 1; b < len(values); b++ {
@@ -53,7 +62,14 @@ func Pairs(values [][]float64, alpha, equal float64) []Pair {
 		prior = Median(variances)
 	}
 	for i := range pairs {
-		pairs[i].test(differences[i], prior)
+		p := &pairs[i]
+		if a, b := ratios[p.A], ratios[p.B]; through(len(differences[i]), len(a), len(b)) {
+			p.test(moderated(a, prior).less(moderated(b, prior)))
+		} else if len(differences[i]) > 1 {
+			p.test(moderated(differences[i], prior))
+		} else {
+			p.Low, p.High, p.P = math.Inf(-1), math.Inf(1), 1
+		}
 		pairs[i].Equal = -limit <= pairs[i].Low && pairs[i].High <= limit
 		ps[i] = pairs[i].P
 	}
@@ -73,22 +89,39 @@ func logsOfRatios(a, b []float64) (logs []float64) {
 	return logs
 }
 
-// test fills in the moderated t test of the differences.
-func (p *Pair) test(differences []float64, prior float64) {
-	p.Low, p.High, p.P = math.Inf(-1), math.Inf(1), 1
-	n := float64(len(differences))
-	if n < 2 {
-		return
+// through reports whether a pair with n common rounds is compared through the reference, with
+// which its entries have a and b.
+func through(n, a, b int) bool {
+	return min(a, b) > 1 && (n < 2 || 1/float64(n) > 1/float64(a)+1/float64(b))
+}
+
+// moderated returns the mean of at least 2 logarithms, with a variance that is drawn towards
+// prior.
+func moderated(logs []float64, prior float64) estimate {
+	n := float64(len(logs))
+	mean, variance := statistics.MeanVariance(logs, nil)
+	variance = (priorFreedom*prior + (n-1)*variance) / (priorFreedom + n - 1)
+	return estimate{mean, math.Sqrt(variance / n), priorFreedom + n - 1}
+}
+
+// less returns the difference of two independent estimates, with Welch's degrees of freedom.
+func (e estimate) less(other estimate) estimate {
+	a, b := e.standardError*e.standardError, other.standardError*other.standardError
+	freedom := e.freedom + other.freedom
+	if a+b > 0 {
+		freedom = (a + b) * (a + b) / (a*a/e.freedom + b*b/other.freedom)
 	}
-	mean, variance := statistics.MeanVariance(differences, nil)
-	moderated := (priorFreedom*prior + (n-1)*variance) / (priorFreedom + n - 1)
-	e := estimate{mean, math.Sqrt(moderated / n), priorFreedom + n - 1}
-	p.Mean = mean
+	return estimate{e.mean - other.mean, math.Sqrt(a + b), freedom}
+}
+
+// test fills in the t test of an estimate.
+func (p *Pair) test(e estimate) {
+	p.Mean, p.P = e.mean, 1
 	p.Low, p.High = e.interval(0.95)
 	switch {
 	case e.standardError > 0:
-		p.P = 2 * estimate{-math.Abs(mean), e.standardError, e.freedom}.below(0)
-	case mean != 0:
+		p.P = 2 * estimate{-math.Abs(e.mean), e.standardError, e.freedom}.below(0)
+	case e.mean != 0:
 		p.P = 0
 	}
 }

@@ -76,7 +76,7 @@ func (e evening) run(entries int, random *rand.Rand) (o outcome) {
 		for i := range so {
 			so[i] = values[i][:o.rounds]
 		}
-		pairs := Pairs(so, classAlpha/float64(len(classLooks)), 0.02)
+		pairs := Pairs(so, nil, classAlpha/float64(len(classLooks)), 0.02)
 		unequal, told := 0, 0
 		for _, p := range pairs {
 			difference := truth(p.A) - truth(p.B)
@@ -141,7 +141,7 @@ func TestRankingOfEvenings(t *testing.T) {
 func TestPairs(t *testing.T) {
 	e := math.E
 	values := [][]float64{{e, e * e, e * e * e, 5}, {1, 1, 1, 0}, {1, e, 1, 0}}
-	pairs := Pairs(values, 0.1, 0.02)
+	pairs := Pairs(values, nil, 0.1, 0.02)
 	// The differences: 1, 2, 3 (variance 1); 1, 1, 3 (4/3); 0, -1, 0 (1/3). The median is 1.
 	for i, want := range []struct{ mean, variance float64 }{{2, (4 + 2*1) / 6.0}, {5 / 3.0, (4 + 2*4/3.0) / 6}, {-1 / 3.0, (4 + 2/3.0) / 6}} {
 		student := distuv.StudentsT{Sigma: 1, Nu: 6}
@@ -166,14 +166,35 @@ func TestPairs(t *testing.T) {
 
 // Entries without common rounds, and values without noise.
 func TestPairsOfFewValues(t *testing.T) {
-	pairs := Pairs([][]float64{{2, 0, 0}, {0, 2, 2}, {0, 2, 2}, {0, 4, 4}}, 0.05, 0.02)
+	pairs := Pairs([][]float64{{2, 0, 0}, {0, 2, 2}, {0, 2, 2}, {0, 4, 4}}, nil, 0.05, 0.02)
 	for _, p := range pairs {
 		known := p.A > 0
 		if apart := p.B == 3 && known; p.Apart != apart || p.Equal != (p.A == 1 && p.B == 2) || math.IsInf(p.High, 1) == known {
 			t.Errorf("%+v", p)
 		}
 	}
-	if Settled(pairs) || !Settled(pairs[len(pairs)-3:]) || len(Pairs(nil, 0.05, 0.02)) != 0 {
+	if Settled(pairs) || !Settled(pairs[len(pairs)-3:]) || len(Pairs(nil, nil, 0.05, 0.02)) != 0 {
 		t.Error("settled")
+	}
+}
+
+// Entries of two evenings, of which each has its own speed, are compared through the reference:
+// Welch's test of their ratios. Where both were measured, their common rounds decide.
+func TestPairsThroughReference(t *testing.T) {
+	e := math.Exp
+	reference := []float64{1, 1, 1, 2, 2}
+	values := [][]float64{{e(1), e(2), e(3), 0, 0}, {0, 0, 0, 2 * e(5), 2 * e(7)}, {e(1.5), e(2.5), e(3.5), 2 * e(5), 2 * e(7)}}
+	pairs := Pairs(values, reference, 0.05, 0.02)
+	// Of the pairs, 0 and 2 differ by 0.5 in each round, and 1 and 2 by nothing: the median is 0.
+	a, b := 2*1.0/6/3, 1*2.0/5/2
+	want := estimate{2 - 6, math.Sqrt(a + b), (a + b) * (a + b) / (a*a/6 + b*b/5)}
+	low, high := want.interval(0.95)
+	if p := pairs[0]; math.Abs(p.Mean-want.mean) > 1e-12 || math.Abs(p.Low-low) > 1e-9 || math.Abs(p.High-high) > 1e-9 || math.Abs(p.P-2*want.below(0)) > 1e-12 && math.Abs(p.P-2*(1-want.below(0))) > 1e-12 {
+		t.Errorf("%+v, want %+v", p, want)
+	}
+	for i, mean := range []float64{-0.5, 0} {
+		if p := pairs[i+1]; math.Abs(p.Mean-mean) > 1e-12 || math.Abs(p.Low-p.High) > 1e-6 {
+			t.Errorf("common rounds: %+v, want %v alone", p, mean)
+		}
 	}
 }
