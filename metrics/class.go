@@ -21,6 +21,7 @@ type Class struct {
 	Allow     []string    `json:"allow,omitempty"`     // names of the caveats that an entry's trials may have
 	Score     []ScoreStep `json:"score"`               // in rising order of the ratio
 	Precision float64     `json:"precision"`           // per cent: a score that is known less well, by Standing.PlusMinus, becomes no grade
+	Subject   string      `json:"subject,omitempty"`   // the entry that this evening measures for a class that has others: the rest but the reference are those that may be neighbours in rank; "" for all
 	Gradebook *Gradebook  `json:"gradebook,omitempty"` // nil: no grades are written for another system
 }
 
@@ -49,6 +50,7 @@ type Entry struct {
 	Sum      string    `json:"sha256,omitempty"`   // of the server's program, or the store's
 	Source   string    `json:"source,omitempty"`   // the SHA-256 of the folder that was submitted; "" without one
 	Students []string  `json:"students,omitempty"` // as a gradebook identifies them; the entry's name if there are none
+	Ratio    float64   `json:"ratio,omitempty"`    // of one that may be a neighbour: its Standing's on earlier evenings
 	Broken   string    `json:"broken,omitempty"`   // why it cannot be measured, such as the compiler's errors; "" if it can
 }
 
@@ -75,8 +77,9 @@ type Standings struct {
 // Standing is what the trials say of one entry.
 type Standing struct {
 	Entry   string  `json:"entry"`
-	Verdict Verdict `json:"verdict"`          // INVALID if the entry has failed a gate
-	Reason  string  `json:"reason,omitempty"` // one sentence of an invalid entry: the gate, and the trial that failed it
+	Earlier bool    `json:"earlier,omitempty"` // its team has handed in another one since, which counts
+	Verdict Verdict `json:"verdict"`           // INVALID if the entry has failed a gate
+	Reason  string  `json:"reason,omitempty"`  // one sentence of an invalid entry: the gate, and the trial that failed it
 
 	// The true rank is within RankLow, which is 1 and the number of entries that are surely
 	// faster, and RankHigh. Rank is the lowest RankLow of the entries whose ranges overlap,

@@ -3,13 +3,13 @@
 package grade
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,8 +52,8 @@ type Gates struct {
 
 // Score says how many per cent which ratio to the reference is worth.
 type Score struct {
-	compare.Score         // ratios, linear between two steps
-	Precision     float64 `toml:"precision"` // per cent: a score that is known less well becomes no grade, and the evening goes on; without the key usualPrecision
+	compare.Score     // ratios, linear between two steps
+	Precision     any `toml:"precision"` // the evening goes on until every score is known to so many per cent, or, as in "5 points", grades that far apart can be told; without the key usualPrecision
 }
 
 // usualPrecision is a quarter of the step between two letter grades, of 10 % each, on either
@@ -133,9 +133,6 @@ func (f *File) check() (table string, err error) {
 	if err := f.Score.Check(true); err != nil {
 		return "score", err
 	}
-	if f.Score.Precision = cmp.Or(f.Score.Precision, usualPrecision); !(f.Score.Precision > 0 && f.Score.Precision <= 100) {
-		return "score", fmt.Errorf("precision %g: want per cent above 0, as in precision = 2.5", f.Score.Precision)
-	}
 	if _, err := cli.SplitWords(w.Args); err != nil {
 		return "work", fmt.Errorf("args: %w", err)
 	}
@@ -151,7 +148,34 @@ func (f *File) check() (table string, err error) {
 			}
 		}
 	}
+	if precision := f.precision(); !(precision > 0 && precision <= 100) {
+		return "score", fmt.Errorf("precision %v: want per cent above 0, as in precision = 2.5, or points, as in precision = \"5 points\"", f.Score.Precision)
+	}
 	return "", nil
+}
+
+// precision returns the largest half-width of a score's interval, in per cent. Two grades can be told
+// apart if their intervals do not overlap, so it is half of the distance in points.
+func (f *File) precision() float64 {
+	switch v := f.Score.Precision.(type) {
+	case nil:
+		return usualPrecision
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	case string:
+		points, err := strconv.ParseFloat(strings.TrimSuffix(v, " points"), 64)
+		if err != nil || !strings.HasSuffix(v, " points") {
+			return 0
+		}
+		full := 100.0
+		if f.Gradebook != nil {
+			full = f.Gradebook.Points
+		}
+		return 100 * points / full / 2
+	}
+	return 0
 }
 
 // path returns the absolute path of one that the file names.

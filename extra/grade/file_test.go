@@ -320,3 +320,20 @@ func TestExample(t *testing.T) {
 		t.Errorf("a wrong flag: %v", err)
 	}
 }
+
+// A class says how precise its grades are in per cent, or in the points that they must tell.
+func TestPrecision(t *testing.T) {
+	book := write(t, "")
+	for text, want := range map[string]float64{"": 2.5, "precision = 4": 4, "precision = 1.5": 1.5, `precision = "5 points"`: 2.5, `precision = "5 points"#`: 5,
+		`precision = "5"`: 0, `precision = "points"`: 0, "precision = 0": 0, "precision = true": 0, `precision = "-1 points"`: 0} {
+		line, points, _ := strings.Cut(text, "#")
+		all := "title = \"T\"\n[reference]\n[[entry]]\nname = \"a\"\nrevision = \"x\"\n" + rest + line
+		if points = text[len(line):]; points != "" {
+			all += "\n[gradebook]\nmoodle = \"" + book + "\"\npoints = 50"
+		}
+		f, err := Read(write(t, all))
+		if (err == nil) != (want > 0) || err != nil && !strings.Contains(err.Error(), `: precision`) || err == nil && f.precision() != want {
+			t.Errorf("%s: %+v, %v, want %v", text, f, err, want)
+		}
+	}
+}

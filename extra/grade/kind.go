@@ -13,7 +13,6 @@ import (
 	"kvlab/extra/grade/pages"
 	"kvlab/internal/cli"
 	"kvlab/kvs/cluster"
-	"kvlab/kvs/cluster/plan"
 	"kvlab/kvs/experiment"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -21,24 +20,31 @@ import (
 
 // Kind adds the command grade, and its flag --class, to the launcher.
 var Kind = cluster.Kind{
-	Flag: "class", Word: "grade", Value: "a class file, as in grade class.toml", Topic: "class", Flags: "class only check-one",
+	Flag: "class", Word: "grade", Value: "a class file, as in grade class.toml", Topic: "class", Flags: "class only check-one scale add regrade join",
 	Once: "it is a class: run-cluster.sh grade measures its entries again",
 	Rules: []cluster.Rule{
 		{Flag: "seed", Needs: "class"},
 		{Flag: "only", Needs: "class", Excludes: "check-one"},
 		{Flag: "check-one", Needs: "class"},
-		{Flag: "class", Beside: "only check-one resume out name seed v no-ceiling nodes hosts local slurm virtual link-rate ssh-config dry-run preflight check json deadline tune",
+		{Flag: "scale", Needs: "class"},
+		{Flag: "add", Needs: "class"},
+		{Flag: "regrade", Needs: "class"},
+		{Flag: "join", Needs: "class"},
+		{Flag: "class", Beside: "only check-one scale add regrade join resume out name seed v no-ceiling nodes hosts local slurm virtual link-rate ssh-config dry-run preflight check json deadline tune",
 			Why: "the class file decides on"},
 	},
 	New: func(fs *flag.FlagSet, cfg *cluster.Config) cluster.Planner {
 		p := new(planner)
-		fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure every entry; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) (err error) {
+		fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure every entry; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) error {
 			cfg.NoCeiling = true
-			p.file, err = Read(text)
-			return err
+			return p.open(text)
 		})
 		fs.StringVar(&p.only, "only", "", "with --class: measure this `entry` and the reference alone, such as a store that was submitted again")
 		fs.StringVar(&p.folder, "check-one", "", "with --class: check the store in this `folder` as the class would, in one round beside the reference")
+		fs.StringVar(&p.scale, "scale", "", "with grade and the folder of a class: compute its grades and pages again by the scale of this class `file`, without measuring")
+		fs.StringVar(&p.add, "add", "", "with grade and the folder of a class: measure this `entry` too, beside the reference and its neighbours in rank, and rank it among all")
+		fs.StringVar(&p.regrade, "regrade", "", "with grade and the folder of a class: measure this `entry` once more, as --add does")
+		fs.StringVar(&p.join, "join", "", "with grade and the folder of a class: take the evening in this `folder` into it")
 		return p
 	},
 }
@@ -48,6 +54,13 @@ type planner struct {
 	file   *File  // nil for none
 	only   string // the entry that is measured beside the reference; "" for all
 	folder string // a folder that is checked in place of the class's entries; "" for none
+
+	dir     string       // a class's folder, of which this is another evening; "" for none
+	term    evening.Term // what it has
+	scale   string       // a class file whose scale it gets; "" for none
+	add     string       // the entry that it gets; "" for none
+	regrade string       // the entry that is measured again; "" for none
+	join    string       // the folder of an evening that it gets; "" for none
 }
 
 // Asked reports whether there is a class.
@@ -56,7 +69,7 @@ func (p *planner) Asked() bool { return p.file != nil }
 // Settle gives the command line the class's limits and its work.
 func (p *planner) Settle(cfg *cluster.Config) error {
 	cfg.Accept = p.file.Check
-	return p.file.Limit(cfg.SetContain)
+	return cmp.Or(p.settleFolder(cfg), p.file.Limit(cfg.SetContain))
 }
 
 const (
@@ -72,27 +85,22 @@ const (
 // the reason. A mistake in the file is an error, and so is whatever the reference has.
 func (p *planner) Plan(ctx context.Context, site cluster.Site, sweep metrics.Sweep) (metrics.Sweep, string, error) {
 	class, err := p.file.Class(p.only, p.folder, site.Check)
+	if err == nil && p.add+p.regrade != "" {
+		err = p.subject(&class)
+	}
 	if err = cmp.Or(err, pages.CheckGradebook(class.Gradebook)); err != nil {
 		return sweep, "", err
 	}
 	site.Limit(deadline + 3*site.Length(class.Entries[0].Args))
-	for i := range class.Entries {
-		e := &class.Entries[i]
-		if e.Broken != "" {
-			continue
-		}
-		built, err := site.Build(ctx, evening.SpecOf(*e))
-		switch {
-		case ctx.Err() != nil:
-			return sweep, "", plan.ErrInterrupted
-		case err != nil && i == 0:
-			return sweep, "", err
-		case err != nil:
-			e.Broken = broken(*e, err)
-		case e.Kind == metrics.TargetEntry:
-			e.Sum = built.Programs[plan.Store]
-		default:
-			e.Commit, e.Sum = built.ServerCommit, built.Programs[metrics.Server]
+	if err := p.build(ctx, site, class); err != nil {
+		return sweep, "", err
+	}
+	if p.dir != "" {
+		class.Gradebook = nil // the class fills it in
+		today := evening.Evening{Plan: sweep}
+		today.Plan.Class = &class
+		if why := evening.Unlike(p.term.Evenings[0], today); why != "" {
+			return sweep, "", fmt.Errorf("this is no evening of the class in %s: it has another %s", p.dir, why)
 		}
 	}
 	if why := class.Entries[len(class.Entries)-1].Broken; why != "" && p.folder != "" {
@@ -125,7 +133,11 @@ func missing(class metrics.Class) string {
 
 // Experiment returns the experiment of a plan.
 func (p *planner) Experiment(site cluster.Site, sweep metrics.Sweep) experiment.Experiment {
-	return evening.Of(sweep, site.Length)
+	e := evening.Of(sweep, site.Length)
+	if e.Term = p.term; p.dir == "" && site.Dir() != "" {
+		e.Term, _ = evening.Load(site.Dir()) // which may be that of a class with other evenings
+	}
+	return e
 }
 
 // Continue returns the plan that was begun, with today's budget: scores may need more rounds
@@ -144,8 +156,11 @@ func (p *planner) Continue(begun, today metrics.Sweep) (metrics.Sweep, error) {
 	now.Entries = there.Entries
 	before := *there
 	before.BudgetS = now.BudgetS
+	if why := evening.UnlikeClass(before, now); why != "" {
+		return begun, fmt.Errorf("the class's file has changed: %s", why)
+	}
 	if !experiment.SameRecord(before, now) {
-		return begun, errors.New("the class's file has changed")
+		return begun, errors.New("the scale in the class's file has changed: put it back, and then grade FOLDER --scale FILE computes the grades by another one, without measuring")
 	}
 	begun.Class = &before
 	return begun, nil

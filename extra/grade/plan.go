@@ -31,7 +31,7 @@ func (f *File) Class(only, folder string, check func(args string) error) (metric
 	}
 	class := metrics.Class{
 		Title: f.Title, Reference: f.Reference.Name, Alpha: evening.Alpha, Looks: looks, Equal: evening.Equal,
-		Precision: f.Score.Precision,
+		Precision: f.precision(),
 		BudgetS:   time.Duration(f.Budget).Seconds(), MemoryMB: float64(f.Gates.Memory) / 1e6, Allow: f.Work.Allow, Gradebook: f.Gradebook,
 	}
 	for _, s := range f.Score.Steps {

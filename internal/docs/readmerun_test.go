@@ -54,6 +54,7 @@ var elsewhere = []struct{ words, by string }{
 	{"--slo", "TestSearchSLO of kvs/cluster: a search takes long"},
 	{"--study mine", "TestScripts of cmd/kvscluster"},
 	{"--study seed-batch", "TestScripts of cmd/kvscluster"},
+	{"grade logs/", "TestClassFolder of extra/grade"},
 	{"grade kvs/experiment", "TestClassEvening of cmd/kvscluster"},
 	{"--model pool", "TestFaults of internal/faults, with every model"},
 }

@@ -50,6 +50,8 @@ type Config struct {
 	// Accept returns an error if a client with these settings does not do what the command
 	// line asks for; nil accepts all.
 	Accept func(client metrics.Settings) error
+	// After does what follows an experiment whose folder is complete; nil for nothing.
+	After func(w io.Writer) error
 	// Work does what the command line asks for in place of a run; nil makes a run.
 	Work func(site Site, w io.Writer) error
 

@@ -67,7 +67,11 @@ func (s *series) run(ctx context.Context, args []string) (err error) {
 	done, err = experiment.Run(ctx, s.kind, done, func(done []metrics.Trial, group experiment.Group) ([]metrics.Trial, error) {
 		return s.measure(ctx, done, group)
 	})
-	return cmp.Or(s.conclude(done, err), s.dir.WriteManifest())
+	err = cmp.Or(s.conclude(done, err), s.dir.WriteManifest())
+	if cfg.After != nil {
+		err = cmp.Or(err, cfg.After(s.launcher.progress))
+	}
+	return err
 }
 
 // announce says how long the remaining trials of a comparison take. Before the first trial it

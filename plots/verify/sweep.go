@@ -54,6 +54,9 @@ func sweep(dir string, kinds []Kind) (results []Result) {
 		own.Unchecked = append(own.Unchecked, "the files and the conclusion of a class or a study; its trials are")
 		return append(results, own)
 	}
+	for _, below := range evenings(dir) {
+		results = append(results, sweep(below, kinds)...)
+	}
 	own.Differences = slices.Concat(order(plan, kind, done), surplus(dir, kind, done), files(dir, kind, done))
 	if groups, _ := kind.Next(done); len(groups) > 0 {
 		own.Unchecked = append(own.Unchecked, "trials that were not made: the experiment was interrupted")
@@ -65,6 +68,17 @@ func sweep(dir string, kinds []Kind) (results []Result) {
 		own.Unchecked = append(own.Unchecked, metrics.RerunFile+", which compares with another folder")
 	}
 	return append(results, own)
+}
+
+// evenings returns the folders of experiments below that of one.
+func evenings(dir string) (below []string) {
+	files, _ := filepath.Glob(filepath.Join(dir, "*", metrics.SweepFile)) // the pattern is right
+	for _, file := range files {
+		if info, err := os.Lstat(filepath.Dir(file)); err == nil && info.IsDir() { // no link to the latest
+			below = append(below, filepath.Dir(file))
+		}
+	}
+	return below
 }
 
 // kindOf returns the experiment of a plan; nil if none of the kinds has it.

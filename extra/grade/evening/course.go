@@ -1,6 +1,7 @@
 package evening
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,6 +42,7 @@ type course struct {
 	kept     []int                        // those that count, by number
 	dropped  []int                        // the others
 	failures map[string][]failure         // of the complete rounds, by entry
+	beside   []string                     // the subject's neighbours in rank, once a round has told them
 	left     []metrics.PlannedTrial       // of the round under way
 	ended    string                       // why no further round is made
 	deciding int                          // as in metrics.Standings
@@ -79,7 +81,34 @@ func (e *course) in(round int) map[string][]metrics.Trial {
 
 // active returns the entries that are measured in the round under way.
 func (e *course) active() []string {
-	return slices.DeleteFunc(slices.Clone(e.plan.Knobs[0].Values), func(name string) bool { return e.out(name) })
+	return slices.DeleteFunc(slices.Clone(e.plan.Knobs[0].Values), func(name string) bool {
+		return e.out(name) || e.besides(name) && !slices.Contains(e.beside, name)
+	})
+}
+
+// besides reports whether an entry is only measured beside the subject.
+func (e *course) besides(name string) bool {
+	return e.plan.Class.Subject != "" && name != e.plan.Class.Subject && name != e.plan.Class.Reference
+}
+
+// neighbours returns the two entries whose ratios are next to the subject's in the first round that
+// has one, the one above and the one below. That round does not compare it with them.
+func (e *course) neighbours() (names []string) {
+	s := e.results().standing(metrics.Entry{Name: e.plan.Class.Subject})
+	if s.Ratio == 0 {
+		return nil
+	}
+	near := slices.DeleteFunc(slices.Clone(e.plan.Class.Entries), func(entry metrics.Entry) bool { return entry.Ratio == 0 || !e.besides(entry.Name) })
+	slices.SortStableFunc(near, func(a, b metrics.Entry) int { return cmp.Compare(a.Ratio, b.Ratio) })
+	above := 0
+	for above < len(near) && near[above].Ratio < s.Ratio {
+		above++
+	}
+	first := max(0, min(above-1, len(near)-2))
+	for _, entry := range near[first:min(first+2, len(near))] {
+		names = append(names, entry.Name)
+	}
+	return names
 }
 
 // out reports whether an entry has failed for good. The reference, which is the instructor's,
@@ -179,16 +208,18 @@ func (e *course) close() {
 	} else {
 		e.kept = append(e.kept, e.complete)
 	}
+	if e.beside == nil {
+		e.beside = e.neighbours()
+	}
 	settled := false
 	if counted := len(e.kept); !drop && slices.Contains(class.Looks, counted) {
 		e.deciding = counted
-		pairs, names := e.pairs()
-		settled = stats.Settled(pairs) && len(names) > 1 && e.precise()
+		settled = e.settled()
 	}
 	switch {
 	case e.out(class.Reference):
 		e.ended = "the reference failed: " + e.why(class.Reference)
-	case len(e.active()) == 1:
+	case len(e.active()) == 1 || e.out(class.Subject):
 		e.ended = "no entry is left"
 	case settled:
 		e.ended = "every pair of entries is told apart, or equal"
@@ -200,6 +231,19 @@ func (e *course) close() {
 			e.deciding = len(e.kept)
 		}
 	}
+}
+
+// settled reports whether more rounds would say nothing new: of any pair of entries, or of those
+// with the subject, and of a score that the class wants to know better.
+func (e *course) settled() bool {
+	r := e.results()
+	pairs, names := r.pairs()
+	if subject := slices.Index(names, e.plan.Class.Subject); subject >= 0 {
+		pairs = slices.DeleteFunc(pairs, func(p stats.Pair) bool { return p.A != subject && p.B != subject })
+	}
+	return stats.Settled(pairs) && len(names) > 1 && !slices.ContainsFunc(e.plan.Class.Entries, func(entry metrics.Entry) bool {
+		return !e.besides(entry.Name) && !e.plan.Class.Precise(r.standing(entry))
+	})
 }
 
 // spent returns the seconds that the trials of some rounds took. The time between interrupted
@@ -214,11 +258,6 @@ func (e *course) spent(from, to int) float64 {
 		}
 	}
 	return sum.Seconds()
-}
-
-// precise reports whether every entry's score is known as well as the class wants.
-func (e *course) precise() bool {
-	return !slices.ContainsFunc(e.plan.Class.Entries, func(entry metrics.Entry) bool { return !e.plan.Class.Precise(e.standing(entry)) })
 }
 
 // fault says which gate a trial fails; it is Valid if it keeps all.
@@ -240,9 +279,11 @@ func (e *course) fault(t metrics.Trial) metrics.Verdict {
 }
 
 // why names the gate that an entry failed first, and the trials that failed.
-func (e *course) why(name string) string {
-	text := ""
-	for i, f := range e.failures[name] {
+func (e *course) why(name string) string { return reason(e.failures[name]) }
+
+// reason names the gate of the first failure, and the trials of all; "" of none.
+func reason(failures []failure) (text string) {
+	for i, f := range failures {
 		if i == 0 {
 			text = fmt.Sprintf("trial %d: %s", f.number, words(f.verdict))
 		} else {
@@ -274,16 +315,4 @@ func (e *course) rates(name string) []float64 {
 		}
 	}
 	return rates
-}
-
-// pairs compares the entries that are ranked, those that are not INVALID, up to the last
-// look. It returns their names, too.
-func (e *course) pairs() (pairs []stats.Pair, names []string) {
-	var values [][]float64
-	for _, name := range e.active() {
-		if name != e.plan.Class.Reference && !e.invalid(name) {
-			values, names = append(values, e.rates(name)[:e.deciding]), append(names, name)
-		}
-	}
-	return stats.Pairs(values, e.plan.Class.Alpha/float64(len(e.plan.Class.Looks)), e.plan.Class.Equal), names
 }

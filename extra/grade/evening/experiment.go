@@ -17,6 +17,7 @@ import (
 type Experiment struct {
 	experiment.Sweep
 	Length func(args string) time.Duration // estimates how long a trial takes with these launcher flags
+	Term   Term                            // the class that the evening is of, if it has others
 }
 
 // Of returns the experiment of a plan.
@@ -25,23 +26,29 @@ func Of(plan metrics.Sweep, length func(args string) time.Duration) Experiment {
 		at := slices.IndexFunc(plan.Class.Entries, func(e metrics.Entry) bool { return e.Name == point[0] })
 		return SpecOf(plan.Class.Entries[at])
 	}
-	return Experiment{experiment.Sweep{Plan: plan, Spec: spec}, length}
+	return Experiment{Sweep: experiment.Sweep{Plan: plan, Spec: spec}, Length: length}
 }
 
 // Next returns the trials that remain of the round under way, or those of the next one;
 // none at the end of the evening.
 func (e Experiment) Next(done []metrics.Trial) ([]experiment.Group, error) {
-	specs := e.Specs()
 	var groups []experiment.Group
 	course := courseOf(e.Plan, done)
 	of := course.of(len(done))
 	for _, p := range course.left {
-		name := metrics.PointName(e.Plan.Knobs, p.Point)
-		at := slices.IndexFunc(specs, func(s experiment.Spec) bool { return s.Name == name })
 		label := fmt.Sprintf("round %d, %s", p.Round, p.Point[0]) // the team, which a number does not tell
-		groups = append(groups, experiment.Group{{PlannedTrial: p, Of: of, Label: label, Told: label, Quiet: true, Spec: specs[at]}})
+		groups = append(groups, experiment.Group{{PlannedTrial: p, Of: of, Label: label, Told: label, Quiet: true, Spec: e.Spec(p.Point)}})
 	}
 	return groups, nil
+}
+
+// Specs returns the specs that are known before the first trial. An entry that may become a
+// neighbour of the subject is built when it is one.
+func (e Experiment) Specs() (specs []experiment.Spec) {
+	for _, name := range courseOf(e.Plan, nil).active() {
+		specs = append(specs, e.Spec([]string{name}))
+	}
+	return specs
 }
 
 // Outline returns who is measured and for how long, for --dry-run.
@@ -51,6 +58,9 @@ func (e Experiment) Outline() string {
 		round += e.Length(spec.Args)
 	}
 	n := len(e.Plan.Knobs[0].Values)
+	if class.Subject != "" {
+		n = len(e.Specs())
+	}
 	text := fmt.Sprintf("%s: %s in each round, at least %.1f minutes, in random order by --seed %d\ndecides after %s rounds", class.Title, format.Plural(n, "trial"), round.Minutes(), e.Plan.Seed,
 		strings.ReplaceAll(strings.Trim(fmt.Sprint(class.Looks), "[]"), " ", ", "))
 	if class.BudgetS > 0 {
@@ -63,7 +73,16 @@ func (e Experiment) Outline() string {
 func (e Experiment) Files(done []metrics.Trial, ended bool) map[string]any {
 	files := e.Sweep.Files(done, ended)
 	files[metrics.StandingsFile] = Decide(e.Plan, done)
+	if len(e.Term.Evenings) > 0 && e.Term.Evenings[0].Plan.ID == e.Plan.ID && !e.Term.isPlain() { // the folder of the class
+		files[metrics.StandingsFile] = e.standings(done)
+	}
 	return files
+}
+
+// standings returns the standings of the class with this evening.
+func (e Experiment) standings(done []metrics.Trial) metrics.Standings {
+	_, _, s := e.Term.with(e.Plan, done).Whole()
+	return s
 }
 
 // Conclude returns the results of the entries and the standings, and the verdict on the
@@ -75,7 +94,7 @@ func (e Experiment) Conclude(done []metrics.Trial, err error) experiment.Conclus
 	if err != nil {
 		return end
 	}
-	end.Brief = table(Decide(e.Plan, done))
+	end.Brief = Table(e.standings(done))
 	end.Full += end.Brief
 	end.Verdict, end.Answer = e.verdict(done), e.Answer(done)
 	return end
@@ -107,7 +126,7 @@ func (e Experiment) Answer(done []metrics.Trial) answer.Answer {
 		}
 		return a
 	}
-	s, ranked, invalid := Decide(e.Plan, done), 0, 0
+	s, ranked, invalid := e.standings(done), 0, 0
 	for _, entry := range s.Entries {
 		switch {
 		case !entry.Verdict.Valid:
@@ -132,8 +151,8 @@ func (e Experiment) Answer(done []metrics.Trial) answer.Answer {
 	return a
 }
 
-// table has a line for each entry, in 80 columns, and a sentence for each that is INVALID.
-func table(s metrics.Standings) string {
+// Table has a line for each entry, in 80 columns, and a sentence for each that is INVALID.
+func Table(s metrics.Standings) string {
 	rows, reasons := [][]string{{"rank", "entry", "ratio, its 95 % interval", "score"}}, ""
 	for _, entry := range s.Entries {
 		rank, ratio, percent := "-", "-", "INVALID"

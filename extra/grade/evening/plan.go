@@ -33,11 +33,13 @@ func Planned(plan metrics.Sweep, class metrics.Class) metrics.Sweep {
 }
 
 // Row gives the experiment of a class to a program that verifies folders.
-func Row(_ string, plan metrics.Sweep) experiment.Experiment {
+func Row(dir string, plan metrics.Sweep) experiment.Experiment {
 	if plan.Class == nil {
 		return nil
 	}
-	return Of(plan, nil)
+	e := Of(plan, nil)
+	e.Term, _ = Load(dir) // what is wrong with another evening is told of its own folder
+	return e
 }
 
 // SpecOf returns what an entry runs.

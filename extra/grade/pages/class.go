@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"kvlab/extra/grade/evening"
 	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -36,7 +37,12 @@ for each entry entries/NAME/report.html and results.json.
 // cannot be filled in, or that lacks entries, is an error, a line each, beside the other
 // files.
 func Files(s *folder.Sweep) (files []report.File, err error) {
+	s, evenings, err := evening.Whole(s)
+	if err != nil {
+		return nil, err
+	}
 	b := boardOf(s)
+	b.Evenings = evenings
 	page, err := report.Render("leaderboard.html", b, layouts)
 	if err != nil {
 		return nil, err
@@ -60,8 +66,11 @@ func Files(s *folder.Sweep) (files []report.File, err error) {
 				return nil, unmade
 			}
 			files = append(files, report.File{Name: folder + "results.json", Text: results})
-		case b.Standings.Void == "" && !r.Reference && b.Class.Gradebook != nil:
-			err = errors.Join(err, fmt.Errorf("no grade for %q: its score is %s, and the class wants ±%s %%: give the class a larger budget, and --resume", format.Label(r.Entry, 60), r.Worth(), format.Tenths(b.Class.Precision)))
+		case b.Standings.Void == "" && !r.Reference && !r.Earlier && b.Class.Gradebook != nil:
+			err = errors.Join(err, fmt.Errorf("no grade for %q: it has %s, and a grade needs %d: give the class a larger budget, and --resume", format.Label(r.Entry, 60), format.Plural(r.rounds(), "round"), b.Class.Looks[0]))
+		}
+		if r.Coarse && b.Class.Gradebook != nil && b.Standings.Ended != "" {
+			err = errors.Join(err, fmt.Errorf("the grade of %q is %s, and the class wants ±%s %%: give the class a larger budget, and --resume", format.Label(r.Entry, 60), r.Worth(), format.Tenths(b.Class.Precision)))
 		}
 	}
 	books, unfilled := b.gradebooks()
@@ -71,9 +80,10 @@ func Files(s *folder.Sweep) (files []report.File, err error) {
 // board is a class's folder as its files show it.
 type board struct {
 	*folder.Sweep
-	Rows   []row           // the entries, those with a rank first
-	Shared []answer.Caveat // that all entries have, or that are of several together
-	Walls  walls
+	Rows     []row           // the entries, those with a rank first
+	Shared   []answer.Caveat // that all entries have, or that are of several together
+	Walls    walls
+	Evenings []evening.Evening // of which the trials are
 }
 
 // row is an entry's line of the leaderboard.
@@ -83,6 +93,7 @@ type row struct {
 	Reference bool
 	Grade     float64         // points
 	Graded    bool            // the grade is one to keep
+	Coarse    bool            // the grade is known less well than the class wants
 	Own       []answer.Caveat // that not all entries have
 	Scale     scale
 }
@@ -98,6 +109,9 @@ func (r row) Worth() string {
 	}
 	return fmt.Sprintf("%s ±%s %%", format.Tenths(r.Score), format.Tenths(half))
 }
+
+// rounds returns the number of rounds that measured the entry.
+func (r row) rounds() int { return r.Valid + len(r.Failed) }
 
 // Measured reports whether the entry has a result.
 func (r row) Measured() bool { return r.Verdict.Valid && r.OpsPerS > 0 }
@@ -120,7 +134,9 @@ func boardOf(s *folder.Sweep) *board {
 	for i := range b.Rows {
 		r := &b.Rows[i]
 		r.Reference, r.Scale, r.Grade = r.Entry == s.Class.Reference, scale, twoDecimals(r.Score/100*b.points())
-		r.Graded = s.Standings.Void == "" && s.Class.Precise(r.Standing)
+		_, known := r.PlusMinus()
+		r.Graded = s.Standings.Void == "" && !r.Earlier && (!r.Verdict.Valid || known && r.rounds() >= s.Class.Looks[0])
+		r.Coarse = r.Graded && !r.Reference && !s.Class.Precise(r.Standing)
 	}
 	b.reserve()
 	return b
@@ -222,6 +238,28 @@ func (b *board) State() string {
 		}
 	}
 	return fmt.Sprintf("The evening ended at %s, after %s: %s.", last.UTC().Format("2006-01-02 15:04 UTC"), rounds, b.Standings.Ended)
+}
+
+// Parts says which trials are of which evening; nothing of one evening. One that went on after six
+// hours or more is two.
+func (b *board) Parts() (lines []string) {
+	first := 1 // trial
+	for _, e := range b.Evenings {
+		subject := cmp.Or(e.Plan.Class.Subject, "all entries")
+		for from, i := 0, 1; i <= len(e.Done); i++ {
+			if i < len(e.Done) && e.Done[i].Started.Sub(e.Done[i-1].Ended) < 6*time.Hour {
+				continue
+			}
+			lines = append(lines, fmt.Sprintf("%s to %s: trials %d to %d, of %s, in the folder %s", e.Done[from].Started.UTC().Format("2006-01-02 15:04"),
+				e.Done[i-1].Ended.UTC().Format("2006-01-02 15:04 UTC"), first+from, first+i-1, format.Label(subject, 60), e.Folder))
+			from = i
+		}
+		first += len(e.Done)
+	}
+	if len(lines) < 2 {
+		return nil
+	}
+	return lines
 }
 
 // Continue returns the command that makes the rounds that are left.

@@ -202,8 +202,8 @@ func TestInterruptedEvening(t *testing.T) {
 	}
 }
 
-// An evening whose reference failed makes no grades, and a score that is known too little is
-// none: neither becomes a zero.
+// An evening whose reference failed makes no grades, and neither do fewer rounds than the first
+// look's: none becomes a zero. A score that is known too little is a grade that says so.
 func TestNoGrades(t *testing.T) {
 	export := "Student,ID,SIS User ID,SIS Login ID,Section,L (1)\ngood,1,,,A,\nvague,2,,,A,\nlossy,3,,,A,\nbroken,4,,,A,\n"
 	for name, test := range map[string]struct {
@@ -212,8 +212,10 @@ func TestNoGrades(t *testing.T) {
 		canvas, points, results string // points: of good, vague, lossy, broken
 	}{
 		"precise":   {"", nil, ",A,9", "90 70 0 0", "good vague lossy broken"},
-		"imprecise": {"", []string{`no grade for "vague": its score is 72 ±9 %, and the class wants ±5 %: give the class a larger budget, and --resume`}, ",A,\nlossy", "90  0 0", "good lossy broken"},
-		"void":      {"the reference failed: trial 3: INVALID(died, node0)", []string{"no grades: the reference failed: trial 3: INVALID(died, node0)"}, "", "   ", ""},
+		"imprecise": {"", []string{`the grade of "vague" is 72 ±9 %, and the class wants ±5 %: give the class a larger budget, and --resume`}, ",A,72\nlossy", "90 72 0 0", "good vague lossy broken"},
+		"short": {"", []string{`no grade for "good": it has 5 rounds, and a grade needs 6: give the class a larger budget, and --resume`, `no grade for "vague": it has 5 rounds, and a grade needs 6: give the class a larger budget, and --resume`,
+			"no gradebook is filled in: 5 rounds, and grades need 6: give the class a larger budget, and --resume"}, "", "  0 0", "lossy broken"},
+		"void": {"the reference failed: trial 3: INVALID(died, node0)", []string{"no grades: the reference failed: trial 3: INVALID(died, node0)"}, "", "   ", ""},
 	} {
 		s := load(t, foldertest.ClassPlan{Names: []string{"base", "good", "vague", "lossy", "broken"}, Rounds: 6, Ended: ended, Seed: 9})
 		for i := range s.Class.Entries {
@@ -227,6 +229,9 @@ func TestNoGrades(t *testing.T) {
 				e.Score, e.ScoreLow, e.ScoreHigh = 72, 63, 80
 			case e.Entry == "vague":
 				e.Score, e.ScoreLow, e.ScoreHigh = 70, 69, 71
+			}
+			if name == "short" {
+				s.Standings.Rounds, s.Standings.Entries[i].Valid = 5, 5
 			}
 		}
 		s.Standings.Void, s.Standings.Dropped = test.void, []int{2, 4}
@@ -257,12 +262,17 @@ func TestNoGrades(t *testing.T) {
 		if strings.Join(points, " ") != test.points || strings.Join(results, " ") != test.results {
 			t.Errorf("%s: points %q, results of %q", name, points, results)
 		}
-		wants(t, "the leaderboard", files["leaderboard.html"], "<td>90 ±2 %</td>", "after 6 rounds and 2 that other processes disturbed, which count for no entry: ")
+		wants(t, "the leaderboard", files["leaderboard.html"], "<td>90 ±2 %</td>", fmt.Sprintf("after %d rounds", s.Standings.Rounds), " and 2 that other processes disturbed, which count for no entry: ")
 		if strings.Contains(files["leaderboard.html"], "<td>0 %</td>") != (name != "void") {
 			t.Errorf("%s: the leaderboard has zeros", name)
 		}
 		wants(t, "a page", files["entries/good/report.html"], "90 ±2 %</p>")
-		if asked := strings.Contains(files["entries/vague/report.html"], "No grade yet: too few rounds for ±5 %."); asked != (name != "precise") {
+		for page, words := range map[string]string{"leaderboard.html": "<small>wants ±5 %</small>", "entries/vague/report.html": "The class wants ±5 %: this grade is known less well."} {
+			if said := strings.Contains(files[page], words); said != (name == "imprecise") {
+				t.Errorf("%s: %s says that the grade is known too little: %t", name, page, said)
+			}
+		}
+		if asked := strings.Contains(files["entries/vague/report.html"], "No grade yet: too few rounds."); asked != (name == "short" || name == "void") {
 			t.Errorf("%s: the page of vague says that it has no grade: %t", name, asked)
 		}
 	}
@@ -274,7 +284,7 @@ var hostile = []string{"base", `<script>alert(1)</script>`, `"'><img src=x onerr
 
 // What strangers choose never becomes part of a page, a formula, or a path.
 func TestHostileNames(t *testing.T) {
-	s := load(t, foldertest.ClassPlan{Names: hostile, Rounds: 2, Ended: ended, Seed: 4})
+	s := load(t, foldertest.ClassPlan{Names: hostile, Rounds: 6, Ended: ended, Seed: 4})
 	files := filesOf(t, s)
 	if want := 2 + 2*len(hostile); len(files) != want {
 		t.Errorf("%d files, want %d: %q", len(files), want, hostile)

@@ -36,6 +36,9 @@ func (b *board) gradebooks() ([]report.File, error) {
 	if b.Class.Gradebook == nil || b.Standings.Ended == "" || b.Standings.Void != "" {
 		return nil, nil
 	}
+	if fewest := b.Class.Looks[0]; b.Standings.Rounds < fewest {
+		return nil, fmt.Errorf("no gradebook is filled in: %s, and grades need %d: give the class a larger budget, and --resume", format.Plural(b.Standings.Rounds, "round"), fewest)
+	}
 	return fillAll(*b.Class.Gradebook, b.Rows)
 }
 
