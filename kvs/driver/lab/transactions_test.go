@@ -217,3 +217,20 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 }
+
+// Calls on a connection that has ended fail, however many there are.
+func TestEnded(t *testing.T) {
+	server, err := labtest.NewServer("venkateshdb-txn", labtest.NewStore(labtest.None, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sockets := make(chan net.Conn, 1)
+	l := wiretest.Start(t, func(conn net.Conn) { sockets <- conn; server.ServeConn(conn) })
+	conn := drivertest.Dial(t, opened(t, options(l.Addr().String(), map[string]string{"preset": "venkateshdb-txn", "transport": "tcp"}), driver.Use{}), 0)
+	(<-sockets).Close()
+	for range 300 {
+		if _, err := drivertest.Do(conn, kvs.Op{Kind: kvs.Get, Key: []byte("k")}); err == nil {
+			t.Fatal("no error")
+		}
+	}
+}

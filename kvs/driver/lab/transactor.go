@@ -82,7 +82,7 @@ const (
 
 // newTransactor returns the transactor over connections, one to each server.
 func newTransactor(f *Form, conns []*conn, ids *atomic.Uint64, timeout time.Duration) *transactor {
-	t := &transactor{form: f, conns: conns, ids: ids, mask: 1<<63 - 1, worker: uint64(rand.Int32()), timeout: timeout,
+	t := &transactor{form: f, conns: conns, ids: ids, mask: wide, worker: uint64(rand.Int32()), timeout: timeout,
 		done: make(chan *rpc.Call, inFlight*len(conns)), flights: make(map[*rpc.Call]flight)}
 	for _, c := range conns {
 		t.mask = min(t.mask, c.mask)
@@ -101,18 +101,14 @@ func (t *transactor) Transact(round *driver.Transactions) error {
 	late := time.AfterFunc(t.timeout, func() { t.end(fmt.Errorf("%w: no reply within %v", wire.ErrTimeout, t.timeout)) })
 	defer late.Stop()
 	var failed error
-	for next := 0; next < len(round.Attempts) && failed == nil || len(t.flights) > 0; {
-		for next < len(round.Attempts) && failed == nil && len(t.free) > 0 {
-			if err := t.start(next); err != nil {
-				failed = err
-			}
-			next++
+	for next := 0; ; {
+		for ; failed == nil && next < len(round.Attempts) && len(t.free) > 0; next++ {
+			failed = t.start(next)
 		}
 		if len(t.flights) == 0 {
-			continue
+			break
 		}
-		err := t.take(late)
-		if failed == nil && err != nil {
+		if err := t.take(late); failed == nil {
 			failed = err
 		}
 	}
@@ -157,7 +153,6 @@ func (t *transactor) start(attempt int) error {
 // advance sends the next calls of an attempt that waits for none, and sets its outcome when it is
 // over. The error is that of a server, for which the attempt was aborted.
 func (t *transactor) advance(a *try) error {
-	f := t.form.txn
 	for a.waiting == 0 {
 		if (a.refused || a.err != nil) && a.phase < aborts {
 			if a.phase == works {
@@ -181,7 +176,7 @@ func (t *transactor) advance(a *try) error {
 			if a.phase == aborts {
 				decision = abort
 			}
-			if f.twice == "" {
+			if t.form.txn.twice == "" {
 				t.all(a, decision)
 				a.phase = over
 			} else if !t.wave(a, true) {
@@ -314,6 +309,9 @@ func (t *transactor) take(late *time.Timer) error {
 	t.round.Costs[f.server].Took += time.Since(f.sent)
 	var answered rpc.ServerError
 	if err := reply.Error; err != nil && !errors.As(err, &answered) {
+		if f.try.waiting == 0 {
+			t.free = append(t.free, f.try)
+		}
 		if err = t.conns[f.server].cause(err); errors.Is(err, wire.ErrTimeout) {
 			for _, other := range t.flights { // the oldest call is what took too long
 				if other.sent.Before(f.sent) {
