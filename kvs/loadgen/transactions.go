@@ -167,7 +167,7 @@ func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arri
 
 // transact executes the round of transactions, checks and counts what is committed.
 func (w *worker) transact(r *round, at phaseAt) error {
-	q := w.txn
+	q, sent := w.txn, now()
 	if err := q.Execute(w.transactor); err != nil {
 		return w.transactError(err)
 	}
@@ -197,7 +197,7 @@ func (w *worker) transact(r *round, at phaseAt) error {
 		w.rememberCommitted(r)
 	}
 	w.total(r, calls, ops, r.came, at)
-	q.Settle(r.came, r.came-r.begun, inside != nil)
+	q.Settle(r.came, r.came-sent, inside != nil)
 	return nil
 }
 

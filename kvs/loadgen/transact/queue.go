@@ -43,6 +43,7 @@ type Queue struct {
 	Config
 	random  *rand.Rand
 	waiting []*Transaction // refused, by number
+	size    int            // attempts of a round at most; 0 before the first
 	free    []*Transaction
 
 	drawn        uint32
@@ -79,9 +80,12 @@ func New(c Config) *Queue {
 // the oldest first.
 func (q *Queue) Begin(now time.Duration) {
 	q.empty()
+	if q.size == 0 {
+		q.size = q.Most
+	}
 	left := q.waiting[:0]
 	for _, t := range q.waiting {
-		if t.ready > now {
+		if t.ready > now || len(q.Attempts) == q.size {
 			left = append(left, t)
 		} else {
 			q.attempt(t)
@@ -92,7 +96,21 @@ func (q *Queue) Begin(now time.Duration) {
 
 // Room returns how many more transactions may be drawn in the round: Most are open at a time,
 // those that wait too.
-func (q *Queue) Room() int { return q.Most - len(q.Attempts) - len(q.waiting) }
+func (q *Queue) Room() int {
+	return min(q.size-len(q.Attempts), q.Most-len(q.Attempts)-len(q.waiting))
+}
+
+// adapt sets the size of the next rounds. Locks are held for a round, and a large one takes
+// long: where half of its attempts are refused, the next ones are half as large, and where a tenth is
+// refused, they grow again.
+func (q *Queue) adapt(refused int) {
+	switch attempts := len(q.Attempts); {
+	case 2*refused > attempts:
+		q.size = max(1, q.size/2)
+	case 10*refused <= attempts:
+		q.size = min(q.Most, q.size+1)
+	}
+}
 
 // Draw adds new transactions to the round, each of Each operations but perhaps the last one. The
 // due times of the operations, after a time, are no earlier than those that were drawn before.
@@ -168,6 +186,7 @@ func (q *Queue) age(due time.Duration) uint64 {
 // Settle counts the attempts of an executed round, which took some time and ended now, in the
 // window or not. Those that were aborted wait for their next attempt.
 func (q *Queue) Settle(now, took time.Duration, inside bool) {
+	refused := 0
 	for i, t := range q.open {
 		a := &q.Attempts[i]
 		parties := 0
@@ -185,10 +204,12 @@ func (q *Queue) Settle(now, took time.Duration, inside bool) {
 		if a.Outcome == txn.IsAborted {
 			t.ready = now + q.backOff(t.Tries, took)
 			q.waiting = append(q.waiting, t)
+			refused++
 		} else {
 			q.free = append(q.free, t)
 		}
 	}
+	q.adapt(refused)
 	slices.SortFunc(q.waiting, func(t, u *Transaction) int { return int(t.Number) - int(u.Number) })
 	if q.acknowledged = q.inserts; len(q.waiting) > 0 {
 		q.acknowledged = q.waiting[0].inserts
