@@ -46,12 +46,13 @@ type Run struct {
 
 	Unrecovered string `json:"unrecovered,omitempty"` // why the last of these has not recovered from a burst; "" if it has, or if that cannot be told
 
-	Latency map[string]Quantiles `json:"latency,omitempty"` // merged over clients
-	Retries *Retries             `json:"retries,omitempty"` // of all nodes; nil when no connection was made again
-	Usage   map[Role]Table       `json:"usage"`             // clients and servers as groups
-	Used    map[Role]Used        `json:"used,omitempty"`    // by servers, clients and the rest
-	Checks  []CheckResult        `json:"checks,omitempty"`  // every check in its order; nil of a run that was not judged
-	Skew    *Skew                `json:"skew,omitempty"`    // nil when the clients did not say what to expect
+	Latency      map[string]Quantiles `json:"latency,omitempty"`      // merged over clients
+	Transactions *TransactionCounts   `json:"transactions,omitempty"` // of all clients in their windows; nil without -txn
+	Retries      *Retries             `json:"retries,omitempty"`      // of all nodes; nil when no connection was made again
+	Usage        map[Role]Table       `json:"usage"`                  // clients and servers as groups
+	Used         map[Role]Used        `json:"used,omitempty"`         // by servers, clients and the rest
+	Checks       []CheckResult        `json:"checks,omitempty"`       // every check in its order; nil of a run that was not judged
+	Skew         *Skew                `json:"skew,omitempty"`         // nil when the clients did not say what to expect
 
 	Check    *JointCheck `json:"check,omitempty"`     // of all clients together; nil without -linearizable, or of one client
 	Audit    *Audit      `json:"audit,omitempty"`     // nil of servers without a store, and of a run that ended before it

@@ -155,7 +155,7 @@ func (r *resolver) configure(ctx context.Context, spec experiment.Spec) (configu
 		at.programs[plan.Trace], err = filepath.Abs(path)
 	}
 	if err == nil {
-		err = at.cfg.checkEnds(at.settings[metrics.Client])
+		err = cmp.Or(at.cfg.checkEnds(at.settings[metrics.Client]), plan.CheckTransactions(at.settings))
 	}
 	if err == nil && at.plan.RestartAt > 0 {
 		err = cmp.Or(at.plan.CheckRestart(at.settings), work.CheckRestart(at.settings[metrics.Client]))

@@ -86,6 +86,9 @@ func CeilingsOf(settings map[metrics.Role]metrics.Settings, servers int) Ceiling
 		Server: change{[]string{"engine", "inject", "profile", "cpuprofile", "exec-trace"}, []string{"-engine=" + nullEngine}},
 		Client: loop, run: window, Judge: verdict.Judge,
 	}
+	if client.Txn() > 0 {
+		null.Impossible = errors.New("with -txn its servers would need a store, which has locks")
+	}
 	if !client.Own() {
 		null.Name, null.Client.Add = "null store", append(slices.Clip(loop.Add), "-engine="+nullEngine)
 		return Ceilings{null}

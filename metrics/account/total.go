@@ -29,6 +29,12 @@ func Total(run *metrics.Run) {
 			run.Usage[role] = metrics.GroupTable(tables)
 		}
 	}
+	run.Transactions = nil
+	for _, s := range run.Summaries(metrics.Client) {
+		if s.Transactions != nil {
+			run.Transactions = new(cmp.Or(run.Transactions, new(metrics.TransactionCounts)).Add(s.Transactions.Window))
+		}
+	}
 	totalStore(run)
 	totalWindow(run)
 	metrics.Refuse(run.Latency, run.Offered.Saturated(run.Ops))

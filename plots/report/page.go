@@ -43,7 +43,7 @@ var words = template.FuncMap{
 	"percent": func(share float64) float64 { return 100 * share },
 	"over":    func(a, b float64) float64 { return a / b },
 	"float":   func(n uint64) float64 { return float64(n) },
-	"rate":    answer.Rate, "bytes": answer.Bytes, "rates": ratesTable, "traced": traceTable, "differences": answer.Differences,
+	"rate":    answer.Rate, "bytes": answer.Bytes, "commits": answer.Commits, "rates": ratesTable, "traced": traceTable, "differences": answer.Differences,
 	"shade": shade, "share": percent, "interval": intervalWords, "limit": answer.Limit,
 	"claimName": chart.ClaimName, "traits": traitsTable, "pairs": pairsText,
 }
@@ -60,7 +60,7 @@ type page struct {
 
 // Tiles returns the parts of the answer beside its headline.
 func (p page) Tiles() []tile {
-	all := []tile{{"Latency", p.Latency}, {"Restart", p.Restart}, {"Limited by", p.Limit}, {"Checked", p.Checked}}
+	all := []tile{{"Latency", p.Latency}, {"Commits", p.Commits}, {"Restart", p.Restart}, {"Limited by", p.Limit}, {"Checked", p.Checked}}
 	return slices.DeleteFunc(all, func(t tile) bool { return t.Text == "" })
 }
 

@@ -5,6 +5,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ type Answer struct {
 	Basis    string `json:"basis,omitempty"`       // what the headline is computed from
 	Rate     string `json:"rate,omitempty"`        // why total and the servers' medians differ
 	Latency  string `json:"latency,omitempty"`
+	Commits  string `json:"commits,omitempty"` // of transactions, and what was aborted
 	Bytes    string `json:"bytes,omitempty"`   // what its calls carried
 	Restart  string `json:"restart,omitempty"` // what the kill of a server cost
 
@@ -58,7 +60,7 @@ func Of(run metrics.Run) Answer {
 		}
 		return a
 	}
-	a := Answer{Good: true, Caveats: caveatsOf(run), Rate: Rate(run), Latency: latencyOf(run), Bytes: Bytes(run), Stages: run.Stages, Checked: checkedOf(run), Limit: limitOf(run)}
+	a := Answer{Good: true, Caveats: caveatsOf(run), Rate: Rate(run), Latency: latencyOf(run), Commits: Commits(run), Bytes: Bytes(run), Stages: run.Stages, Checked: checkedOf(run), Limit: limitOf(run)}
 	a.Verdict = with(run.Verdict.Word(), len(a.Caveats))
 	if run.Restart != nil {
 		a.Restart = run.Restart.String()
@@ -134,6 +136,29 @@ func Rate(run metrics.Run) string {
 	}
 	return fmt.Sprintf("a mean; the servers' medians skip slow seconds: %s (%+.1f %%)",
 		format.Count(sum), 100*(sum/run.OpsPerS-1))
+}
+
+// Commits says how many transactions were committed, how often and why attempts were aborted
+// meanwhile, and how many commits touched one server; "" without transactions. Each commit has
+// the same number of operations, so its rate is that of the operations.
+func Commits(run metrics.Run) string {
+	t := run.Transactions
+	if t == nil || t.Commits == 0 || t.Ops == 0 || len(t.Retries) == 0 {
+		return ""
+	}
+	commits := float64(t.Commits)
+	text := fmt.Sprintf("%s/s of %d operations, %.3g aborts a commit", format.Count(run.OpsPerS*commits/float64(t.Ops)), run.Workload.Txn(), float64(t.Aborted())/commits)
+	var why []string
+	for _, reason := range slices.Sorted(maps.Keys(t.Aborts)) {
+		why = append(why, fmt.Sprintf("%s %.3g", reason, float64(t.Aborts[reason])/commits))
+	}
+	if why != nil {
+		text += " (" + strings.Join(why, ", ") + ")"
+	}
+	if t.Unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", t.Unknown)
+	}
+	return text + fmt.Sprintf("; %.3g %% were tried again, %.3g %% touched one server; latency counts from the first attempt", 100-100*float64(t.Retries[0])/commits, 100*float64(t.Single)/commits)
 }
 
 // Bytes says what an operation had in batches and in replies, and which setting spared

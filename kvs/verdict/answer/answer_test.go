@@ -215,3 +215,17 @@ func TestCheckedSaysWhatDiffers(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The rate of the commits is that of the operations, whose number in each is the same.
+func TestCommits(t *testing.T) {
+	run := metrics.Run{Workload: metrics.Settings{"txn": "3"}, Transactions: &metrics.TransactionCounts{
+		Attempts: 150, Commits: 100, Aborts: map[string]uint64{"late": 10, "conflict": 40}, Single: 25, Cross: 75, Parts: 150, Ops: 300, Retries: []uint64{92, 8}}}
+	run.OpsPerS = 36000
+	want := "12k/s of 3 operations, 0.5 aborts a commit (conflict 0.4, late 0.1); 8 % were tried again, 25 % touched one server; latency counts from the first attempt"
+	if got := Commits(run); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := Commits(metrics.Run{}); got != "" {
+		t.Errorf("without -txn: %s", got)
+	}
+}

@@ -35,6 +35,7 @@ func (a Answer) Print(w io.Writer, folder, page string) {
 		line("stages", bold, StageNote)
 		rest.WriteString(format.Aligned(append([][]string{columns}, rows...)))
 	}
+	line("commits", bold, a.Commits)
 	line("bytes", bold, a.Bytes)
 	line("restart", bold, a.Restart)
 	line("checked", bold, a.Checked)
