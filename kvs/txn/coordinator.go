@@ -30,6 +30,7 @@ type coordinated struct {
 	status       kvs.Status
 	lost         bool // no answer to a Run, or to a Commit
 	acknowledged bool // a server has committed it
+	fenced       bool // a server did not, as somebody else decides there
 }
 
 // Outcome is the outcome of an attempt.
@@ -190,6 +191,8 @@ func (c *Coordinator) Decided(server int, reply *kvs.Reply) error {
 		case a.status != kvs.Done: // an Abort
 		case answer.Status == kvs.Done:
 			a.acknowledged = true
+		case answer.Status == kvs.Fenced:
+			a.fenced = true
 		case answer.Status == kvs.Aborted:
 			a.status = kvs.Fenced
 		}
@@ -211,14 +214,14 @@ func (c *Coordinator) Outcome(attempt int) (Outcome, kvs.Status) {
 	}
 }
 
-// Settle has r settle the attempts that are unknown though their decisions were answered:
-// somebody else has fenced them. Then their outcomes are known.
+// Settle has r settle the attempts that somebody else has fenced on a server before their Commit
+// came. Then their outcomes are known, and the same on all servers: these may forget them.
 func (c *Coordinator) Settle(r *Resolver) error {
 	var unknown []Attempt
 	var which []int
 	for i := range c.attempts {
 		a := &c.attempts[i]
-		if outcome, _ := c.Outcome(i); outcome != IsUnknown || a.alone {
+		if !a.fenced {
 			continue
 		}
 		which = append(which, i)

@@ -95,3 +95,54 @@ func TestBadVotes(t *testing.T) {
 		}
 	}
 }
+
+// An owner whose Commit one server executes, and another one refuses because somebody has fenced
+// the attempt there, settles it before the servers may forget it: else who has fenced it would
+// hear of no commit, and abort the other half.
+func TestCommitOfFenced(t *testing.T) {
+	c := newCluster(t, policies[0], 2, 2, 4)
+	owner := NewCoordinator(1, 2, 0)
+	ops := []kvs.Op{{Kind: kvs.Put, Key: []byte("a"), Value: []byte("1")}, {Kind: kvs.Put, Key: []byte("b"), Value: []byte("2")}}
+	owner.Begin(0, true)
+	owner.Add(ops, []uint16{0, 1})
+	var reply kvs.Reply
+	for server := range c.tables {
+		c.execute(server, &owner.Votes[server], &reply)
+		if err := owner.Voted(server, &reply, func(int, int, kvs.Result, uint64) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owner.Decide()
+	parts := [2]uint64{}
+	for _, server := range []int{1, 0} {
+		if server == 0 { // in between
+			if got, err := (part{2, kvs.Fence, 1, 0}).send(t, c.tables[0], 0, 0); err != nil || got != kvs.Voted {
+				t.Fatalf("a fence: %s, %v", got, err)
+			}
+		}
+		parts[server] = c.execute(server, &owner.Decisions[server], &reply).Parts
+		if err := owner.Decided(server, &reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.tables[0].Settled = func(_ uint64, done *Tally) { parts[0] += done.Parts }
+	if err := owner.Settle(c.resolver(0)); err != nil {
+		t.Fatal(err)
+	}
+	if outcome, _ := owner.Outcome(0); outcome != IsCommitted || parts != [2]uint64{1, 1} {
+		t.Errorf("outcome %d, parts %v; want a commit on both servers", outcome, parts)
+	}
+	owner.Begin(0, true)
+	owner.Add(ops[:1], []uint16{0})
+	owner.Add(ops[1:], []uint16{1})
+	for server := range c.tables {
+		c.execute(server, &owner.Votes[server], &reply)
+	}
+	if committed, err := c.resolver(0).Settle([]Attempt{{1, 1, []uint16{0, 1}}}); err != nil {
+		t.Errorf("the other one settles it: %v, %v", committed, err)
+	}
+	if parts != [2]uint64{1, 1} {
+		t.Errorf("then the servers have %v parts, want one each", parts)
+	}
+	c.free()
+}
