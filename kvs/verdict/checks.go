@@ -151,13 +151,8 @@ func (row Check) find(run *judged) (f finding) {
 }
 
 // rows are those of the table with the IDs, in its order.
-func rows(ids ...string) (some []Check) {
-	for _, row := range checks {
-		if slices.Contains(ids, row.ID) {
-			some = append(some, row)
-		}
-	}
-	return some
+func rows(ids ...string) []Check {
+	return slices.DeleteFunc(slices.Clone(checks), func(row Check) bool { return !slices.Contains(ids, row.ID) })
 }
 
 // IDs of what makes an entry of a class INVALID beside a run's verdict.
