@@ -207,14 +207,15 @@ const poolBatch = 64
 
 // Conns returns the number of connections to every server; the workers share them in turn.
 // -connections sets it. By default every worker has its own. With -batch auto, or if a
-// batch and its reply are small enough for a combined write, metrics.ConnWorkers share one.
+// batch and its reply are small enough for a combined write, metrics.ConnWorkers share one. With
+// transactions no two do: a call that waits for a lock would keep a decision from freeing it.
 func (c Config) Conns() int {
 	switch {
-	case c.Transport == driver.InProcess, c.Connections == 0 && c.Txn > 0 && c.Transport != driver.TCP: // a store may keep a connection's transactions apart
+	case c.Transport == driver.InProcess || c.Txn > 0:
 		return c.Workers
 	case c.Connections > 0:
 		return c.Connections
-	case c.AutoBatch || c.Batch*c.each() <= driver.MaxGroup/c.perOp()/c.pairs():
+	case c.AutoBatch || c.Batch <= driver.MaxGroup/c.perOp()/c.pairs():
 		return (c.Workers + metrics.ConnWorkers - 1) / metrics.ConnWorkers
 	}
 	return c.Workers

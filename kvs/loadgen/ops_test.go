@@ -79,6 +79,9 @@ func TestOps(t *testing.T) {
 		c.Clients, c.Workers, c.Batch, c.InFlight, c.WarmUp, c.Window = 1+r.IntN(3), 1+r.IntN(5), 1+r.IntN(200), 1+r.IntN(3), 0, 0
 		c.Workload.Records, c.Workload.Seed, c.Workload.Workload = 500, seed, []string{workload.YCSBA, workload.YCSBB, workload.YCSBF}[r.IntN(3)]
 		n := c.Clients*c.Workers + r.IntN(20_000)
+		if seed%2 == 1 {
+			n, c.InFlight, c.Txn, c.Batch = min(n, 3000), 1, 1+r.IntN(5), 1+r.IntN(50)
+		}
 		c.Workload.Ops = uint64(n)
 		if r.IntN(2) == 0 {
 			c.Rate, c.InFlight = profile.Rate{OpsPerS: 10 * float64(n)}, 1

@@ -31,10 +31,10 @@ func (c Config) checkTransactions(plan *workload.Plan) error {
 	return cmp.Or(
 		cli.Want(c.Txn >= 1 && c.Txn <= drawn, "-txn", c.Txn, "1 to %d operations in a transaction, or 0 for none", drawn),
 		cli.Want(c.Servers() <= kvs.MaxParties, "-txn", c.Txn, "at most %d servers with it", kvs.MaxParties),
+		cli.Want(c.Connections == 0 || c.Connections == c.Workers, "-connections", c.Connections, "0 with -txn, and so one for each worker: a call that waits for a lock would keep another worker's decision from freeing it"),
 		cli.Want(!c.Repeat, "-repeat", c.Repeat, "it without -txn: no two attempts of a transaction are equal"),
 		cli.Want(!c.Linearizable, "-linearizable", c.Linearizable, "it without -txn: it records single operations"),
 		cli.Want(c.Workload.Replay == "", "-replay", c.Workload.Replay, "it without -txn: a trace has no transactions"),
-		cli.Want(c.Cached == 0, "-cache", c.Cached, "it without -txn: a value in a cache has no lock"),
 		cli.Want(!c.AutoBatch, "-batch", "auto", "a number of transactions with -txn"),
 		cli.Want(c.BatchBytes == 0, "-batch-bytes", c.BatchBytes, "0 with -txn: -batch is transactions"),
 		cli.Want(c.InFlight == 1, "-inflight", c.InFlight, "1 with -txn, and more -workers for more rounds in flight"),
@@ -51,16 +51,12 @@ func (g *Generator) beginTransactions() error {
 	if g.config.Txn == 0 {
 		return nil
 	}
-	store, ok := g.driver.(driver.Transactional)
-	if !ok {
-		return fmt.Errorf("-txn %d: -transport %s has no transactions: want a target that has them, such as kvlab's own servers", g.config.Txn, g.config.Transport)
-	}
+	c, store := g.config, g.driver.(driver.Transactional) // its row says so
 	for _, w := range g.workers {
 		var err error
 		if w.transactor, err = store.Transactor(w.conns); err != nil {
-			return fmt.Errorf("-txn %d: %w", g.config.Txn, err)
+			return fmt.Errorf("-txn %d: %w", c.Txn, err)
 		}
-		c := g.config
 		w.txn = transact.New(transact.Config{Worker: c.Index*c.Workers + w.id, Workers: c.Clients * c.Workers, Servers: c.Servers(),
 			Each: c.Txn, Seed: c.Workload.Seed, Started: started, Writer: w})
 	}
@@ -119,8 +115,9 @@ func (w *worker) drawTransactions(r *round, at moment, s schedule, arrivals *wor
 	return r.from + arrivals.Next()
 }
 
-// runTransactions makes rounds until no transaction is left, and for as long as a call may
-// take after the window. A worker of a closed loop that has only refused transactions is in a
+// runTransactions makes rounds until no transaction is left. In an open loop it draws those that
+// were due for as long as a call may take after the window, and then it finishes them for as long
+// again. A worker of a closed loop that has only refused transactions is in a
 // round while it waits for the first of them.
 func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arrivals *workload.Arrivals, course *profile.Course) error {
 	clock, err := timer.New(ctx)
@@ -143,11 +140,13 @@ func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arri
 				r.late = at - next
 			}
 		}
-		if s.over(at - c.CallTimeout) {
+		if s.over(at - 2*c.CallTimeout) {
 			return w.spotRest(s)
 		}
 		w.txn.Begin(at)
-		next = min(w.drawTransactions(r, at, s, arrivals, course), w.txn.Next())
+		if next = w.txn.Next(); !s.over(at - c.CallTimeout) {
+			next = min(next, w.drawTransactions(r, at, s, arrivals, course))
+		}
 		none := len(w.txn.Attempts) == 0
 		if none && next == never {
 			return w.spotRest(s)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,112 +18,6 @@ import (
 	"kvlab/metrics"
 	"kvlab/workload"
 )
-
-// local is a driver of services of this process: what a network driver does, without one.
-type local struct {
-	driver.Driver
-	services []*service.Service
-	options  driver.Options
-}
-
-// localRow is its row. The services are the clients' own in all runs of a test.
-func localRow(services []*service.Service) driver.Row {
-	return driver.Row{Name: "local", Check: func(driver.Options, driver.Use) error { return nil }, Open: func(o driver.Options, _ driver.Use) (driver.Driver, error) {
-		return &local{services: services, options: o}, nil
-	}}
-}
-
-// localConn executes each call in Send.
-type localConn struct{ *service.Conn }
-
-func (c localConn) Send(call *kvs.Call)       { call.Err = c.BatchPutGet(call.Batch, call.Reply) }
-func (c localConn) Wait(call *kvs.Call) error { return call.Err }
-func (c localConn) Close() error              { c.Conn.Close(); return nil }
-
-func (l *local) Dial(_ context.Context, server, lane int) (driver.Conn, driver.Server, error) {
-	conn := l.services[server].Open(l.options.Node)
-	conn.Transactions, conn.Lane, conn.Protocol = true, lane, metrics.Protocol{Codec: "binary"}
-	return localConn{conn}, driver.Server{Name: fmt.Sprint("server", server)}, nil
-}
-
-func (l *local) Explain(context.Context, int, error) error { return nil }
-func (l *local) Info() driver.Info                         { return driver.Info{Capabilities: metrics.AllCapabilities} }
-func (l *local) Close() error                              { return nil }
-
-// owners numbers the workers of all clients of a process.
-var owners struct {
-	sync.Mutex
-	last uint64
-}
-
-func (l *local) Transactor(conns []driver.Conn) (driver.Transactor, error) {
-	owners.Lock()
-	defer owners.Unlock()
-	owners.last++
-	return &localTransactor{conns: conns, coordinator: txn.NewCoordinator(owners.last, len(conns), 0)}, nil
-}
-
-type localTransactor struct {
-	conns       []driver.Conn
-	coordinator *txn.Coordinator
-	replies     []kvs.Reply
-}
-
-// call sends a batch unless it is empty, adds its cost, and reads its reply.
-func (l *localTransactor) call(server int, t *driver.Transactions, batch *kvs.Batch, reply *kvs.Reply, read func(*kvs.Reply) error) error {
-	if batch.Len() == 0 {
-		return nil
-	}
-	sent := time.Now()
-	call := kvs.Call{Batch: batch, Reply: reply}
-	reply.Reset()
-	l.conns[server].Send(&call)
-	if err := l.conns[server].Wait(&call); err != nil {
-		return &driver.ServerError{Server: server, Err: err}
-	}
-	cost := &t.Costs[server]
-	cost.Calls++
-	cost.Sent, cost.Received = cost.Sent+uint64(batch.Size()), cost.Received+uint64(reply.Size())
-	cost.Took += time.Since(sent)
-	return read(reply)
-}
-
-func (l *localTransactor) Transact(t *driver.Transactions) error {
-	c := l.coordinator
-	if l.replies == nil {
-		l.replies, t.Costs = make([]kvs.Reply, len(l.conns)), make([]driver.Cost, len(l.conns))
-	}
-	clear(t.Costs)
-	t.Results = slices.Grow(t.Results[:0], len(t.Ops))[:len(t.Ops)]
-	c.Begin(t.Age, true)
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
-		a.Sent = time.Now()
-		c.Add(t.Ops[a.First:a.End], t.Places[a.First:a.End])
-	}
-	each := func(attempt, op int, result kvs.Result, version uint64) error {
-		t.Results[t.Attempts[attempt].First+op] = driver.Result{Result: result, Version: version}
-		return nil
-	}
-	for server := range l.conns {
-		if err := l.call(server, t, &c.Votes[server], &l.replies[server], func(r *kvs.Reply) error { return c.Voted(server, r, each) }); err != nil {
-			return err
-		}
-	}
-	c.Decide()
-	var reply kvs.Reply
-	for server := range l.conns {
-		if err := l.call(server, t, &c.Decisions[server], &reply, func(r *kvs.Reply) error { return c.Decided(server, r) }); err != nil {
-			return err
-		}
-	}
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
-		a.Outcome, a.Why = c.Outcome(i)
-		a.Came = time.Now()
-	}
-	return nil
-}
 
 // attempt is an attempt as a Recorder is told it.
 type attempt struct {
@@ -152,11 +45,10 @@ func (all attempts) Attempt(r *transact.Round, i int) {
 	all[t.Number] = append(all[t.Number], one)
 }
 
-// transacted is a run of transactions on two services.
+// transacted is a run of transactions on two servers.
 type transacted struct {
 	*Generator
-	services []*service.Service
-	engines  []kvs.Engine
+	stores   []*store
 	recorded []attempts // by worker
 }
 
@@ -164,25 +56,21 @@ type transacted struct {
 func transactional(seed uint64) Config {
 	c := trialOf(seed)
 	c.Workload.Workload, c.Workload.Records, c.Workload.Theta = workload.YCSBA, 200, 0.99
-	c.Txn, c.Batch, c.Workers = 3, 16, 4
+	c.Txn, c.Batch, c.Workers, c.CallTimeout = 3, 16, 4, time.Minute
 	return c
 }
 
 func startTransacted(t *testing.T, c Config, policy string) *transacted {
 	t.Helper()
-	run := new(transacted)
-	for i := range 2 {
-		p, err := txn.FindPolicy(policy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := opened(t, "syncmap")
-		s := service.New(e)
-		s.Policy = p
-		run.services, run.engines = append(run.services, s), append(run.engines, e)
-		c.Hosts = append(c.Hosts[:i:i], fmt.Sprint("server", i))
+	p, err := txn.FindPolicy(policy)
+	if err != nil {
+		t.Fatal(err)
 	}
-	c.Transport, c.Foreign = "local", []driver.Row{localRow(run.services)}
+	run := new(transacted)
+	run.stores, c.Hosts = newStoresOf(t, 2, "binary", "syncmap")
+	for _, s := range run.stores {
+		s.service.Policy = p
+	}
 	run.Generator = connected(t, c)
 	for _, w := range run.workers {
 		run.recorded = append(run.recorded, attempts{})
@@ -248,7 +136,7 @@ func (run *transacted) check(t *testing.T, policy string) (aborts uint64) {
 		key, hash := keys.key(id)
 		var reply kvs.Reply
 		reply.Reset()
-		run.engines[run.workers[0].router.Server(key, hash)].Apply([]kvs.Op{{Key: key}}, &reply)
+		run.stores[run.workers[0].router.Server(key, hash)].engine.Apply([]kvs.Op{{Key: key}}, &reply)
 		results := reply.Results()
 		found := metrics.NoWrite
 		if result, err := results.Next(); err == nil && result.Found {
@@ -259,11 +147,15 @@ func (run *transacted) check(t *testing.T, policy string) (aborts uint64) {
 		}
 	}
 	for i, peer := range s.Peers {
-		if applied := run.services[i].Counts()[c.Node]; peer.Counts != applied {
+		if applied := run.stores[i].service.Counts()[c.Node]; peer.Counts != applied {
 			t.Errorf("%s: server %d applied %+v, the client counts %+v", policy, i, applied, peer.Counts)
 		}
 	}
-	record, err := recordOf(c, run.Generator, run.services, run.samples(), run.samples(), nil)
+	var services []*service.Service
+	for _, s := range run.stores {
+		services = append(services, s.service)
+	}
+	record, err := recordOf(c, run.Generator, services, run.samples(), run.samples(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,8 +167,8 @@ func (run *transacted) check(t *testing.T, policy string) (aborts uint64) {
 
 // samples ends the services' samples.
 func (run *transacted) samples() (all []*service.Sample) {
-	for _, s := range run.services {
-		all = append(all, s.Sample())
+	for _, s := range run.stores {
+		all = append(all, s.service.Sample())
 	}
 	return all
 }
@@ -286,7 +178,7 @@ func (run *transacted) samples() (all []*service.Sample) {
 func TestTransactions(t *testing.T) {
 	loops := map[string]func(*Config){
 		"closed": func(*Config) {},
-		"open":   func(c *Config) { c.Rate.OpsPerS, c.CallTimeout = 60_000, time.Minute },
+		"open":   func(c *Config) { c.Rate.OpsPerS = 4_000 },
 		"reads":  func(c *Config) { c.Workload.Workload = workload.YCSBB },
 		"single": func(c *Config) { c.Txn = 1 },
 		"long":   func(c *Config) { c.Txn, c.Batch = 20, 3 },
@@ -294,6 +186,9 @@ func TestTransactions(t *testing.T) {
 	}
 	for _, policy := range []string{"nowait", "waitdie", "woundwait"} {
 		for loop, change := range loops {
+			if policy != "nowait" && loop != "closed" && !long() {
+				continue
+			}
 			t.Run(policy+" "+loop, func(t *testing.T) {
 				t.Parallel()
 				seed := rand.Uint64()
@@ -301,7 +196,7 @@ func TestTransactions(t *testing.T) {
 				c := transactional(seed)
 				change(&c)
 				run := startTransacted(t, c, policy)
-				if err := within(t, "the run", func() error { return run.measureOps(2000) }); err != nil {
+				if err := within(t, "the run", func() error { return run.measureOps(1000) }); err != nil {
 					t.Fatal(err)
 				}
 				if aborts := run.check(t, policy); aborts == 0 && loop == "closed" {
