@@ -40,7 +40,7 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.Class(metrics.WorkFlag)
 	c.Workload.Define(flags.FlagSet)
 	flags.Var(cli.Count(&c.Workers), "workers", "`number` of worker goroutines")
-	flags.IntVar(&c.Txn, "txn", c.Txn, "`operations` of a transaction, consecutive ones of the workload; -batch is then transactions, as many as a worker has open at a time (default 64); a transaction that is refused is tried again with the same operations until it is committed; 0 is no transactions")
+	flags.IntVar(&c.Txn, "txn", c.Txn, "`operations` of a transaction, consecutive ones of the workload; -batch is then transactions, as many as a worker has open at a time (default 256); a transaction that is refused is tried again with the same operations until it is committed; 0 is no transactions")
 	flags.Var((*duration)(&c.TTL), "ttl", "`time` after its last write at which a key expires, such as 60s, loaded keys too: only of redis and memcached targets; a read may then find or miss a key from a second before until a second after (default never)")
 	flags.Class(metrics.ShapeFlag)
 	flags.Var(&c.ValueSize, "value-size", "`bytes` of every value; or a range such as 24-1024, in which each record has a size of its own; or etc, as in Facebook's ETC, with 24 bytes at least")

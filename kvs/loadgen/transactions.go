@@ -116,8 +116,8 @@ func (w *worker) drawTransactions(r *round, at moment, s schedule, arrivals *wor
 }
 
 // runTransactions makes rounds until no transaction is left. In an open loop it draws those that
-// were due for as long as a call may take after the window, and then it finishes them for as long
-// again. A worker of a closed loop that has only refused transactions is in a
+// were due for as long as a call may take after the window. It gives up, and leaves some behind,
+// when none was committed for so long in the drain: somebody holds a lock for ever. A worker of a closed loop that has only refused transactions is in a
 // round while it waits for the first of them.
 func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arrivals *workload.Arrivals, course *profile.Course) error {
 	clock, err := timer.New(ctx)
@@ -140,7 +140,7 @@ func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arri
 				r.late = at - next
 			}
 		}
-		if s.over(at - 2*c.CallTimeout) {
+		if s.over(at-c.CallTimeout) && at-w.progress > c.CallTimeout {
 			return w.spotRest(s)
 		}
 		w.txn.Begin(at)
@@ -190,7 +190,9 @@ func (w *worker) transact(r *round, at phaseAt) error {
 		checked.Calls = cost.Calls
 		w.timed(r, x, cost, checked.ByKind(), at)
 		w.tallied(i, r, &checked, inside)
-		calls, ops = calls+cost.Calls, ops+checked.Ops()
+		if calls, ops = calls+cost.Calls, ops+checked.Ops(); ops > 0 {
+			w.progress = r.came
+		}
 	}
 	if len(w.committed) > 0 {
 		w.rememberCommitted(r)

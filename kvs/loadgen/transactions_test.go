@@ -206,3 +206,37 @@ func TestTransactions(t *testing.T) {
 		}
 	}
 }
+
+// In steady state a worker allocates nothing for a transaction of reads, nor for its operations: the
+// engine allocates for writes.
+func TestTransactionAllocations(t *testing.T) {
+	c := transactional(1)
+	c.Workload.Workload = workload.YCSBC
+	c.Workers, c.Batch, c.Transport, c.Engine, c.Hosts = 1, 100, driver.InProcess, "mutex", nil
+	g := connected(t, c)
+	if err := g.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	w := g.workers[0]
+	w.txn.Most = c.Batch
+	s := newSchedule()
+	s.decide(time.Now(), time.Now().Add(time.Hour), time.Second)
+	r := &w.rounds[0]
+	round := func() {
+		r.begin()
+		w.txn.Begin(r.begun)
+		w.drawTransactions(r, r.begun, s, nil, nil)
+		if len(w.txn.Attempts) == 0 {
+			return
+		}
+		if err := w.transact(r, s.at); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 200 {
+		round()
+	}
+	if n := testing.AllocsPerRun(200, round); n >= 10 {
+		t.Errorf("%v allocations for a round of %d transactions", n, c.Batch)
+	}
+}

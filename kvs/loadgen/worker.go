@@ -79,6 +79,7 @@ type worker struct {
 
 	txn        *transact.Queue // nil without -txn, as the next ones
 	transactor driver.Transactor
+	progress   moment                         // when it committed something last
 	committed  []transact.Write               // of audited keys, in the round
 	ties       map[uint32][]metrics.LostWrite // by the keys' numbers: other writes of the last one's round, whose order is not known
 
