@@ -42,8 +42,8 @@ type Queue struct {
 
 	Config
 	random  *rand.Rand
-	waiting []*Transaction // refused, by number
-	size    int            // attempts of a round at most; 0 before the first
+	waiting []*Transaction  // refused, by number
+	taken   map[uint64]bool // records of the round's transactions that were refused before, and whether one writes it
 	free    []*Transaction
 
 	drawn        uint32
@@ -72,20 +72,20 @@ type Recorder interface {
 
 // New returns a queue without transactions.
 func New(c Config) *Queue {
-	return &Queue{Config: c, Round: Round{writer: c.Writer}, Peers: make([]metrics.TransactionTally, c.Servers),
+	return &Queue{Config: c, Round: Round{writer: c.Writer}, taken: make(map[uint64]bool), Peers: make([]metrics.TransactionTally, c.Servers),
 		random: rand.New(rand.NewPCG(c.Seed, uint64(c.Worker)))}
 }
 
 // Begin begins a round at a time with those of the refused transactions whose back-off is over,
-// the oldest first.
+// the oldest first. The locks of a round are held together, so one that an earlier one of these
+// would refuse stays for a later round: the writers of a popular key, which are soon all that is
+// open, would hold its lock for as long as the others take to be refused.
 func (q *Queue) Begin(now time.Duration) {
 	q.empty()
-	if q.size == 0 {
-		q.size = q.Most
-	}
+	clear(q.taken)
 	left := q.waiting[:0]
 	for _, t := range q.waiting {
-		if t.ready > now || len(q.Attempts) == q.size {
+		if t.ready > now || !q.admit(t) {
 			left = append(left, t)
 		} else {
 			q.attempt(t)
@@ -94,23 +94,23 @@ func (q *Queue) Begin(now time.Duration) {
 	q.waiting = left
 }
 
-// Room returns how many more transactions may be drawn in the round: Most are open at a time,
-// those that wait too.
-func (q *Queue) Room() int {
-	return min(q.size-len(q.Attempts), q.Most-len(q.Attempts)-len(q.waiting))
+// admit notes the records of a refused transaction that joins the round; false if an earlier one
+// has one of them, and not both read it.
+func (q *Queue) admit(t *Transaction) bool {
+	for _, op := range t.Ops {
+		if writes, is := q.taken[op.Key]; is && (writes || op.Kind != workload.Read) {
+			return false
+		}
+	}
+	for _, op := range t.Ops {
+		q.taken[op.Key] = q.taken[op.Key] || op.Kind != workload.Read
+	}
+	return true
 }
 
-// adapt sets the size of the next rounds. Locks are held for a round, and a large one takes
-// long: where half of its attempts are refused, the next ones are half as large, and where a tenth is
-// refused, they grow again.
-func (q *Queue) adapt(refused int) {
-	switch attempts := len(q.Attempts); {
-	case 2*refused > attempts:
-		q.size = max(1, q.size/2)
-	case 10*refused <= attempts:
-		q.size = min(q.Most, q.size+1)
-	}
-}
+// Room returns how many more transactions may be drawn in the round: Most are open at a time,
+// those that wait too.
+func (q *Queue) Room() int { return q.Most - len(q.Attempts) - len(q.waiting) }
 
 // Draw adds new transactions to the round, each of Each operations but perhaps the last one. The
 // due times of the operations, after a time, are no earlier than those that were drawn before.
@@ -188,7 +188,6 @@ func (q *Queue) age(due time.Duration) uint64 {
 // Settle counts the attempts of an executed round, which took some time and ended now, in the
 // window or not. Those that were aborted wait for their next attempt.
 func (q *Queue) Settle(now, took time.Duration, inside bool) {
-	refused := 0
 	for i, t := range q.open {
 		a := &q.Attempts[i]
 		parties := 0
@@ -206,12 +205,10 @@ func (q *Queue) Settle(now, took time.Duration, inside bool) {
 		if a.Outcome == txn.IsAborted {
 			t.ready = now + q.backOff(t.Tries, took)
 			q.waiting = append(q.waiting, t)
-			refused++
 		} else {
 			q.free = append(q.free, t)
 		}
 	}
-	q.adapt(refused)
 	slices.SortFunc(q.waiting, func(t, u *Transaction) int { return int(t.Number) - int(u.Number) })
 	if q.acknowledged = q.inserts; len(q.waiting) > 0 {
 		q.acknowledged = q.waiting[0].inserts
