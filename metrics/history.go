@@ -121,39 +121,53 @@ func (s Slice) Unpack(content any) error {
 	return nil
 }
 
-// Check is what a client's check of linearizability found (-linearizable).
+// Check is what a client's check of linearizability found (-linearizable), or of strict
+// serializability (-serializable).
 type Check struct {
-	Keys    int    `json:"keys"`            // that were recorded
-	Slices  int    `json:"slices"`          // stretches of time in which they were
-	Ops     uint64 `json:"ops"`             // operations that were verified
-	Illegal uint64 `json:"illegal"`         // histories, each of a key in a slice, that no order explains
-	Unknown uint64 `json:"unknown"`         // histories of which it could not be said
-	Order   uint64 `json:"order"`           // operations that contradict the order of their own batch
-	First   string `json:"first,omitempty"` // the first of these in words
+	Serial  bool   `json:"serial,omitempty"` // it is of -serializable, and Ops are attempts of transactions
+	Keys    int    `json:"keys"`             // that were recorded
+	Slices  int    `json:"slices"`           // stretches of time in which they were
+	Ops     uint64 `json:"ops"`              // operations that were verified
+	Illegal uint64 `json:"illegal"`          // histories, each of a key in a slice or of a slice, that no order explains
+	Unknown uint64 `json:"unknown"`          // histories of which it could not be said
+	Order   uint64 `json:"order"`            // operations that contradict the order of their own batch
+	First   string `json:"first,omitempty"`  // the first of these in words
 }
 
 // Fault says in words what the check found wrong; "" when all is right.
 func (c Check) Fault() string {
-	switch {
+	switch flag, unit, not := words(c.Serial); {
 	case c.Illegal+c.Order > 0:
-		return "not linearizable: " + c.First
+		return not + ": " + c.First
 	case c.Unknown > 0:
-		return "perhaps not linearizable: " + c.First
+		return "perhaps " + not + ": " + c.First
 	case c.Ops == 0:
-		return "-linearizable recorded no operation"
+		return flag + " recorded no " + unit
 	}
 	return ""
 }
 
+// words returns the flag of a check, the unit of its Ops, and what a history is not.
+func words(serial bool) (flag, unit, not string) {
+	if serial {
+		return "-serializable", "transaction", "not strictly serializable"
+	}
+	return "-linearizable", "operation", "not linearizable"
+}
+
 // Text sums the check up in a line.
 func (c Check) Text() string {
+	if c.Serial {
+		return fmt.Sprintf("checked %d transactions on %d keys in %d slices: %d histories not strictly serializable", c.Ops, c.Keys, c.Slices, c.Illegal)
+	}
 	return fmt.Sprintf("checked %d operations on %d keys in %d slices: %d histories not linearizable, %d unknown, %d operations against their batch's order",
 		c.Ops, c.Keys, c.Slices, c.Illegal, c.Unknown, c.Order)
 }
 
 // JointCheck is what a run's launcher found in the slices that all clients
-// recorded at the same time (-linearizable, two clients or more).
+// recorded at the same time (-linearizable or -serializable, two clients or more).
 type JointCheck struct {
+	Serial     bool    `json:"serial,omitempty"`     // as in Check
 	Clients    int     `json:"clients"`              // whose slices were put together
 	Slices     int     `json:"slices"`               // that were verified
 	Unverified int     `json:"unverified,omitempty"` // slices that were not: less than two clients' parts, or no time left
@@ -166,21 +180,21 @@ type JointCheck struct {
 
 // Fault says in words what the check found wrong; "" when all is right.
 func (c JointCheck) Fault() string {
-	switch {
+	switch flag, _, not := words(c.Serial); {
 	case c.Illegal > 0:
-		return "not linearizable, all clients together: " + c.First
+		return not + ", all clients together: " + c.First
 	case c.Unknown > 0:
-		return "perhaps not linearizable, all clients together: " + c.First
+		return "perhaps " + not + ", all clients together: " + c.First
 	case c.Slices == 0:
-		return strings.Join(format.NonEmpty("-linearizable verified nothing of all clients together", c.First), ": ")
+		return strings.Join(format.NonEmpty(flag+" verified nothing of all clients together", c.First), ": ")
 	}
 	return ""
 }
 
 // Text sums the check up in a line.
 func (c JointCheck) Text() string {
-	text := fmt.Sprintf("checked %d operations of %d clients together in %d slices: %d histories not linearizable, %d unknown",
-		c.Ops, c.Clients, c.Slices, c.Illegal, c.Unknown)
+	_, unit, not := words(c.Serial)
+	text := fmt.Sprintf("checked %d %ss of %d clients together in %d slices: %d histories %s, %d unknown", c.Ops, unit, c.Clients, c.Slices, c.Illegal, not, c.Unknown)
 	if c.WidenedS > 0 {
 		text += fmt.Sprintf("; intervals widened by up to %.3g ms, for the clocks", 1e3*c.WidenedS)
 	}

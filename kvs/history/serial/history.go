@@ -1,11 +1,7 @@
 package serial
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 
 	"kvlab/metrics"
 )
@@ -89,21 +85,7 @@ type Fault struct {
 	History History   `json:"history"`
 }
 
-// Save writes a fault that a node found to history-NODE.json in dir, and prints to out where.
-func Save(out io.Writer, dir, node string, f *Fault) error {
-	path := filepath.Join(dir, "history-"+node+".json")
-	text, err := json.MarshalIndent(f, "", " ")
-	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("save a history: %w", err)
-	}
-	fmt.Fprintf(out, "saved %s\n", path)
-	return nil
-}
-
-// Load reads a file that Save wrote.
+// Load reads a file that history.Save wrote.
 func Load(path string) (*Fault, error) {
 	f := new(Fault)
 	err := metrics.ReadJSON(path, f)

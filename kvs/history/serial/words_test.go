@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"kvlab/kvs/history"
 	"kvlab/metrics"
 )
 
@@ -70,7 +71,7 @@ func TestWords(t *testing.T) {
 				t.Errorf("%s\nwant %s", f.Why, want)
 			}
 			dir := t.TempDir()
-			if err := Save(io.Discard, dir, "client0", f); err != nil {
+			if err := history.Save(io.Discard, dir, "client0", *f.Violation()); err != nil {
 				t.Fatal(err)
 			}
 			if again, err := Load(dir + "/history-client0.json"); err != nil || !reflect.DeepEqual(again, f) {
