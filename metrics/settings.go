@@ -63,6 +63,9 @@ func (s Settings) KeySize() string { return s["key-size"] }
 // Linearizable reports whether a client records operations to check them.
 func (s Settings) Linearizable() bool { return s.is("linearizable") }
 
+// Serializable reports whether a client records transactions to check them.
+func (s Settings) Serializable() bool { return s.is("serializable") }
+
 // Model returns a server's execution model.
 func (s Settings) Model() string { return s["model"] }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"kvlab/kvs/history"
+	"kvlab/kvs/history/serial"
 	"kvlab/kvs/loadgen"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -99,6 +100,9 @@ func (c *client) summarize() error {
 
 // verifyHistory verifies a saved history again, and draws its picture beside the file.
 func verifyHistory(out io.Writer, path string) error {
+	if f, err := serial.Load(path); err == nil {
+		return verifySerial(out, path, &f.History)
+	}
 	v, err := history.Read(path)
 	if err != nil {
 		return fmt.Errorf("-verify-history: %w", err)
@@ -113,4 +117,14 @@ func verifyHistory(out io.Writer, path string) error {
 		return fmt.Errorf("-verify-history: %w", err)
 	}
 	return fmt.Errorf("%s: %s: %s", path, r.Outcome, r.Why)
+}
+
+// verifySerial likewise verifies a history of transactions, which has no picture.
+func verifySerial(out io.Writer, path string, h *serial.History) error {
+	fmt.Fprintf(out, "%d transactions of %d workers on %d keys\n", len(h.Attempts), len(h.Spans), len(h.Keys))
+	if f := serial.Check(h); f != nil {
+		return fmt.Errorf("%s: not strictly serializable: %s", path, f.Why)
+	}
+	fmt.Fprintln(out, "strictly serializable")
+	return nil
 }

@@ -26,8 +26,8 @@ func checkAccounts(run *judged) finding {
 	switch clients := run.Clients(); {
 	case run.Audit == nil && !run.replays() && !slices.ContainsFunc(run.Nodes, metrics.RunNode.Storeless):
 		return failed("", "the clients give no account of the final audit")
-	case run.Check == nil && len(clients) > 1 && clients[0].Config.Flags.Linearizable():
-		return failed("", "-linearizable gives no account of all clients together")
+	case run.Check == nil && len(clients) > 1 && (clients[0].Config.Flags.Linearizable() || clients[0].Config.Flags.Serializable()):
+		return failed("", "-linearizable or -serializable gives no account of all clients together")
 	}
 	return passed("%s told all that their flags and capabilities imply", format.Plural(len(run.Nodes), "node"))
 }
@@ -69,7 +69,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 		{s.Total.Hits > 0 && v.Checked+v.AnyKey+v.Unchecked == 0, "the values that it checked"},
 		{h == nil || h.Start.IsZero() || h.LengthS <= 0, "its seconds in the window, as the launcher hears them"},
 		{(s.Offered != nil) != run.Workload.Open(), "the operations that it offered (-rate)"},
-		{flags.Linearizable() && s.Check == nil, "what it recorded (-linearizable)"},
+		{(flags.Linearizable() || flags.Serializable()) && (s.Check == nil || s.Check.Serial != flags.Serializable()), "what it recorded (-linearizable, -serializable)"},
 		{run.soaks() && node.Soak == nil, "what it held in the soak"},
 	}); what != "" {
 		return what

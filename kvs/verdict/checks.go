@@ -81,7 +81,8 @@ var checks = []Check{
 	{"link", "the links carry the operations that are counted", "Warm up longer: what was in flight when the window opened is counted in it.", checkLink},
 	{"drift", "the rate does not drift in the window", "Look for what changes while the store runs, or warm up longer.", checkDrift},
 	{"timeouts", "no call takes longer than -call-timeout", "A call had no reply in time: look for a lock that is not released, a reply that is never sent, and work that grows with the number of keys.", checkTimeouts},
-	{"linearizable", "what is recorded with -linearizable is linearizable", "A read returned a value that no order of the operations explains: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkHistory},
+	{"linearizable", "what is recorded with -linearizable is linearizable", "A read returned a value that no order of the operations explains: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkRecorded(false)},
+	{"serializable", "what is recorded with -serializable is strictly serializable", "No order of the transactions explains what they read; docs/measuring.md tells where to look for each anomaly.", checkRecorded(true)},
 	{"audit", "after the run the store has the clients' last acknowledged writes", "A write may be acknowledged only when it is done: look for writes that are dropped, or overtaken by an older one.", checkAudit},
 	{"fresh", "no client reads a value that a later one has surely replaced", "A read returned an old value: look for caches, reads beside the lock, and replies that are sent before the write is done.", checkFresh},
 	{"sent", "all operations of some workers are those of the seed, drawn again, and the servers applied them", drawn, checkSent},
@@ -175,7 +176,7 @@ var faults = []Check{
 
 // ofStore are the rows that a store alone can fail: what it answered or kept is wrong, it has
 // ended, or it takes too much. On a busy machine a right store is slow, and passes them.
-var ofStore = []string{"replies", "server-counts", "store-counts", "load", "misses", "values", "linearizable", "audit", "fresh", "crash", Memory}
+var ofStore = []string{"replies", "server-counts", "store-counts", "load", "misses", "values", "linearizable", "serializable", "audit", "fresh", "crash", Memory}
 
 // OfStore reports whether the store alone can have made a run INVALID, so that a second run
 // would show nothing else.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"kvlab/kvs/verdict/claimed"
+	"kvlab/kvs/verdict/recorded"
 	"kvlab/kvs/verdict/work"
 	"kvlab/metrics"
 	"kvlab/metrics/account"
@@ -96,27 +97,19 @@ func checkReplies(run *judged) finding {
 	return passed("%d values were checked, none was wrong", checked)
 }
 
-// checkHistory: what was recorded was linearizable, by each client and together.
-func checkHistory(run *judged) finding {
-	checked := uint64(0)
-	for _, node := range run.Clients() {
-		if c := node.Summary.Check; c != nil {
-			if c.Fault() != "" {
-				return failed(node.Name, "%s", format.OneLine(c.Fault()))
-			}
-			checked += c.Ops
+// checkRecorded: what was recorded was strictly serializable, or linearizable, by each client and
+// together.
+func checkRecorded(serial bool) func(*judged) finding {
+	return func(run *judged) finding {
+		all, node, fault := recorded.Of(&run.Run, serial)
+		switch {
+		case fault != "":
+			return failed(node, "%s", fault)
+		case all.Ops == 0:
+			return inapplicable("no client has the flag")
 		}
+		return passed("%s", recorded.Right(all))
 	}
-	if c := run.Check; c != nil {
-		if c.Fault() != "" {
-			return failed("", "%s", format.OneLine(c.Fault()))
-		}
-		checked += c.Ops
-	}
-	if checked == 0 {
-		return inapplicable("-linearizable is off")
-	}
-	return passed("%d operations are linearizable", checked)
 }
 
 // checkWindow: the clients measured at the same time, and something.

@@ -76,6 +76,11 @@ func TestJudge(t *testing.T) {
 		{"perhaps not linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Ops: 9, Unknown: 1, First: "x"} }, "INVALID(perhaps not linearizable: x, c0)"},
 		{"nothing checked", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 16} }, "INVALID(-linearizable recorded no operation, c0)"},
 		{"linearizable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Keys: 1, Slices: 1, Ops: 9} }, "VALID"},
+		{"not strictly serializable", func(s []*metrics.Summary) {
+			s[2].Check = &metrics.Check{Serial: true, Keys: 64, Slices: 1, Ops: 9, Illegal: 1, First: "lost update: x"}
+		}, "INVALID(not strictly serializable: lost update: x, c0)"},
+		{"no transaction checked", func(s []*metrics.Summary) { s[3].Check = &metrics.Check{Serial: true, Keys: 64} }, "INVALID(-serializable recorded no transaction, c1)"},
+		{"strictly serializable", func(s []*metrics.Summary) { s[2].Check = &metrics.Check{Serial: true, Keys: 64, Slices: 1, Ops: 9} }, "VALID"},
 		{"no window", func(s []*metrics.Summary) { s[2].WindowLengthS = 0 }, "INVALID(the client counted 110 operations in a window of 0 s, which is no rate, c0)"},
 		{"no operations", func(s []*metrics.Summary) { s[3].InWindow, s[3].BytesInWindow = metrics.Counts{}, metrics.Bytes{} }, "INVALID(the client counted 0 operations in a window of 100 s, which is no rate, c1)"},
 		{"overlap too small", func(s []*metrics.Summary) { s[3].WindowStart = s[2].WindowStart.Add(6 * time.Second) }, "INVALID(the clients' windows share 94.0 %"},

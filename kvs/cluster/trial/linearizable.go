@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kvlab/kvs/history"
+	"kvlab/kvs/history/serial"
 	"kvlab/metrics"
 )
 
@@ -23,10 +24,10 @@ const (
 )
 
 // slicePlan returns when the clients record together: no slices with one client or
-// without -linearizable.
+// where nothing is recorded.
 func (c *Controller) slicePlan() metrics.SlicePlan {
 	clients := c.of(metrics.Client)
-	unchecked := func(m *process) bool { return !m.settings().Linearizable() }
+	unchecked := func(m *process) bool { return !m.settings().Linearizable() && !m.settings().Serializable() }
 	if len(clients) < 2 || slices.ContainsFunc(clients, unchecked) {
 		return metrics.SlicePlan{}
 	}
@@ -55,7 +56,11 @@ func (c *Controller) VerifyTogether(ctx context.Context) {
 			ahead[i] = a
 		}
 	}
-	found, bad := history.VerifyTogether(ctx, shared, ahead)
+	verify := history.VerifyTogether
+	if c.of(metrics.Client)[0].settings().Serializable() {
+		verify = serial.CheckTogether
+	}
+	found, bad := verify(ctx, shared, ahead)
 	c.together, c.broken = &found, bad
 }
 
@@ -63,7 +68,7 @@ func (c *Controller) VerifyTogether(ctx context.Context) {
 // together.
 const allClients = "clients"
 
-// SaveViolations writes the histories that are not linearizable to the run's folder, and
+// SaveViolations writes the histories that are wrong to the run's folder, and
 // prints how to verify them again.
 func (c *Controller) SaveViolations() error {
 	names, broken := []string{allClients}, []*metrics.Violation{c.broken}

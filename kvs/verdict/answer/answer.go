@@ -11,6 +11,7 @@ import (
 
 	"kvlab/kvs/verdict"
 	"kvlab/kvs/verdict/claimed"
+	"kvlab/kvs/verdict/recorded"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
 	"kvlab/metrics/stats"
@@ -181,18 +182,12 @@ func Bytes(run metrics.Run) string {
 // checkedOf says what was checked and found right.
 func checkedOf(run metrics.Run) string {
 	var v metrics.Verification
-	loaded, verified := uint64(0), uint64(0)
+	loaded := uint64(0)
 	for _, client := range run.Summaries(metrics.Client) {
 		v.Add(client.Verification)
 		for _, peer := range client.Peers {
 			loaded += peer.Load.Puts
 		}
-		if client.Check != nil {
-			verified += client.Check.Ops
-		}
-	}
-	if run.Check != nil {
-		verified += run.Check.Ops
 	}
 	parts := []string{countsOf(run)}
 	if all := run.Workload.Ops(); all > run.Ops {
@@ -214,8 +209,10 @@ func checkedOf(run metrics.Run) string {
 	if run.Total.Scans > 0 {
 		parts = append(parts, fmt.Sprintf("%s scans right", format.Count(float64(run.Total.Scans))))
 	}
-	if verified > 0 {
-		parts = append(parts, fmt.Sprintf("%s operations linearizable", format.Count(float64(verified))))
+	for _, serial := range []bool{false, true} {
+		if all, _, _ := recorded.Of(&run, serial); all.Ops > 0 {
+			parts = append(parts, recorded.Right(all))
+		}
 	}
 	if run.Audit != nil {
 		parts = append(parts, fmt.Sprintf("%s keys audited", format.Count(float64(run.Audit.Keys))))
