@@ -76,10 +76,11 @@ func parse(args []string, foreign ...driver.Row) (config, *node.Flags, error) {
 	flags.IntVar(&c.Clients, "clients", c.Clients, "how many clients there are")
 	flags.StringVar(&hosts, "hosts", hosts, "every server's `host:port`, separated by commas")
 	flags.StringVar(&c.ReplayFile, "replay-file", c.ReplayFile, "the `file` of this machine with the trace of -replay, whose path is another machine's")
-	flags.StringVar(&c.VerifyHistory, "verify-history", c.VerifyHistory, "verify a history `file` that -linearizable saved, draw it beside the file, and do nothing else")
+	flags.StringVar(&c.VerifyHistory, "verify-history", c.VerifyHistory, "verify a history `file` that -linearizable or -serializable saved, draw one of single operations beside it, and do nothing else")
 	flags.Common()
 	flags.Var((*seconds)(&c.CallTimeout), "call-timeout", "`seconds` that a call may take; then its connection is closed and the run ends")
 	flags.BoolVar(&c.Linearizable, "linearizable", c.Linearizable, "record the operations on some keys, and verify that they are linearizable; if not, the run is INVALID")
+	flags.BoolVar(&c.Serializable, "serializable", c.Serializable, "with -txn, record the transactions on some keys, and verify that they are strictly serializable; if not, the run is INVALID (default true with -workload pool, whose keys are all recorded)")
 	flags.Main("workload", "distribution", "theta", "records", "value-size", "key-size", "batch", "target-latency", "workers", "rate", "codec", "router", "secs")
 	err := flags.Parse(args, node.Theirs, func() error { return c.complete(flags, strings.Split(hosts, ","), foreign) })
 	parsed := c

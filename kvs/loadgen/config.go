@@ -48,6 +48,7 @@ type Config struct {
 	Repeat        bool          // -repeat: resends the first round and checks no reply
 	Verify        int           // -verify: compare one value in N in full; 1 is every value; VerifyNone skips even the headers
 	Linearizable  bool          // -linearizable: verify that the operations on some keys are linearizable
+	Serializable  bool          // -serializable: verify that the transactions on some keys are strictly serializable
 	Rate          profile.Rate  // -rate: what an open loop offers; the zero Rate is a closed loop
 	Arrivals      string        // -arrivals: how the operations of an open loop follow each other
 	WarmUp        time.Duration // -warmup: the time before the window
@@ -115,6 +116,7 @@ func (c Config) Validate() error {
 		cli.Want(c.Rate.Share == 0 || !c.ends(), "-rate", c.Rate, "operations per second, as a run that ends with its operations has no warm-up in which a peak is measured"),
 		cli.Want(c.Rate.Share == 0 || c.WarmUp > 0, "-rate", c.Rate, "-warmup above 0, in which the peak is measured"),
 		cli.Want(!c.Rate.Open() || c.InFlight == 1, "-inflight", c.InFlight, "1 with -rate, and more -workers for more calls in flight"),
+		cli.Want(!c.Serializable, "-serializable", c.Serializable, "transactions (-txn) with it"),
 		cli.Want(c.TTL == 0 || !c.Linearizable, "-ttl", c.TTL, "it without -linearizable: what is recorded knows no end of a key"),
 		cli.Want(c.WarmUp >= 0, "-warmup", c.WarmUp, "0 or more seconds"),
 		cli.Want(c.WarmUp == 0 || !c.ends(), "-warmup", c.WarmUp, "0, as a run that ends with its operations (-ops, -replay) begins with its window"),

@@ -11,12 +11,14 @@ import (
 func Of(run *metrics.Run, serial bool) (all metrics.Check, node, fault string) {
 	all.Serial = serial
 	for _, client := range run.Clients() {
-		if c := client.Summary.Check; c != nil && c.Serial == serial {
-			if c.Fault() != "" {
-				return all, client.Name, format.OneLine(c.Fault())
-			}
-			all.Ops, all.Keys = all.Ops+c.Ops, max(all.Keys, c.Keys)
+		if client.Summary == nil || client.Summary.Check == nil || client.Summary.Check.Serial != serial {
+			continue
 		}
+		c := client.Summary.Check
+		if c.Fault() != "" {
+			return all, client.Name, format.OneLine(c.Fault())
+		}
+		all.Ops, all.Keys = all.Ops+c.Ops, max(all.Keys, c.Keys)
 	}
 	if c := run.Check; c != nil && c.Serial == serial {
 		all.Ops, fault = all.Ops+c.Ops, format.OneLine(c.Fault())
