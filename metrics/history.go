@@ -124,7 +124,7 @@ func (s Slice) Unpack(content any) error {
 // Check is what a client's check of linearizability found (-linearizable), or of strict
 // serializability (-serializable).
 type Check struct {
-	Serial  bool   `json:"serial,omitempty"` // it is of -serializable, and Ops are attempts of transactions
+	Serial  bool   `json:"serial,omitempty"` // it is of -serializable, and Ops are committed transactions
 	Keys    int    `json:"keys"`             // that were recorded
 	Slices  int    `json:"slices"`           // stretches of time in which they were
 	Ops     uint64 `json:"ops"`              // operations that were verified

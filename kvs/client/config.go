@@ -103,9 +103,7 @@ func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Ro
 	if err := c.replay(flags, given); err != nil {
 		return err
 	}
-	if !given["records"] && c.Workload.Replay == "" {
-		c.Workload.SetRecords()
-	}
+	c.pool(given)
 	if c.Workload.Ops > 0 { // they end the run, which begins with its window
 		if !given["secs"] {
 			c.Window = 0
@@ -125,6 +123,23 @@ func (c *config) complete(flags *node.Flags, hosts []string, foreign []driver.Ro
 		c.TargetLatency = loadgen.DefaultTargetLatency
 	}
 	return c.Validate()
+}
+
+// pool sets the defaults that differ with -workload pool. A replay sets its own.
+func (c *config) pool(given map[string]bool) {
+	if c.Workload.Replay != "" {
+		return
+	}
+	if !given["records"] {
+		c.Workload.SetRecords()
+	}
+	pool := c.Workload.Workload == workload.Pool
+	if pool && !given["txn"] {
+		c.Txn = 3
+	}
+	if pool && !given["serializable"] {
+		c.Serializable = c.Txn > 0
+	}
 }
 
 // replay sets what follows from a trace.

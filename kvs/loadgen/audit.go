@@ -142,7 +142,7 @@ func (g *Generator) prepare() error {
 		w.loadedVersion = uint32(w.writer)
 		w.owner.Loaded = w.loadedVersion
 	}
-	if g.config.Linearizable && g.slices == nil {
+	if (g.config.Linearizable || g.config.Serializable) && g.slices == nil {
 		g.record(plan)
 	}
 	hasStore := slices.ContainsFunc(g.workers[0].servers, func(s driver.Server) bool { return !s.NoStore })

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kvlab/kvs/driver"
-	"kvlab/kvs/history"
+	"kvlab/kvs/loadgen/selected"
 	"kvlab/kvs/route"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
@@ -38,7 +38,7 @@ type Generator struct {
 	// Secret selects the keys of -linearizable and of the audit. All clients of a run have
 	// the same one, and no server. Zero means no audit. It is set before Draw.
 	Secret uint64
-	// With -linearizable, Slices plans the slices that all clients record at the same
+	// With -linearizable or -serializable, Slices plans the slices that all clients record at the same
 	// time, from Begins on, and Share receives this client's part of each. No worker
 	// calls Share; its error ends the run. Both are set before Measure.
 	Slices metrics.SlicePlan
@@ -55,7 +55,7 @@ type Generator struct {
 	ended   chan struct{}    // closed when all workers have ended; set by Measure
 	offered *metrics.Offered // of an open loop
 	phases  atomic.Pointer[schedule]
-	slices  *history.Slices // nil without -linearizable
+	slices  selected.Slices // nil without -linearizable and -serializable
 	audited *audited        // nil without an audit
 }
 

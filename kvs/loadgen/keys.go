@@ -7,7 +7,9 @@ import (
 
 	"kvlab/kvs"
 	"kvlab/kvs/history"
+	"kvlab/kvs/history/transactions"
 	"kvlab/kvs/loadgen/keytable"
+	"kvlab/kvs/loadgen/selected"
 	"kvlab/kvs/route"
 	"kvlab/workload"
 )
@@ -52,43 +54,34 @@ func (c Config) keyTable(plan *workload.Plan) *keytable.Table {
 	return keytable.New(c.keys(), records, open)
 }
 
-// recordedEach is the most keys whose operations are recorded in each range of popularity
-// ranks that begins with a power of two: 75 keys of 10^6.
-const (
-	recordedEach    = 4
-	recordedInserts = 64
-)
-
-// recordedIDs returns the ids of the records whose operations are recorded. Of the inserted
-// ones the first are recorded: the first slice sees their inserts.
-func recordedIDs(plan *workload.Plan, secret uint64) (ids []uint64) {
-	for _, rank := range plan.Sample(secret, recordedEach) {
-		ids = append(ids, plan.Key(rank))
-	}
-	inserts := plan.SampleInserts(secret)
-	return append(ids, inserts[:min(recordedInserts, len(inserts))]...)
-}
-
 // record makes the workers record their operations on the keys that the secret selects, or
-// without a launcher the seed.
+// without a launcher the seed. What they wrote so far is not recorded.
 func (g *Generator) record(plan *workload.Plan) {
-	var recorded history.Keys
+	var names history.Keys
 	keys := newKeys(g.config.keys())
-	for _, id := range recordedIDs(plan, cmp.Or(g.Secret, g.config.Workload.Seed)) {
+	for _, id := range selected.IDs(plan, cmp.Or(g.Secret, g.config.Workload.Seed), g.config.Workload.Records, g.config.Serializable) {
 		key, _ := keys.key(id)
-		recorded.Names = append(recorded.Names, string(key))
+		names.Names = append(names.Names, string(key))
 	}
-	slices.Sort(recorded.Names)
-	for _, name := range recorded.Names {
-		recorded.Owners = append(recorded.Owners, g.workers[0].router.Server([]byte(name), route.Hash([]byte(name))))
+	slices.Sort(names.Names)
+	for _, name := range names.Names {
+		names.Owners = append(names.Owners, g.workers[0].router.Server([]byte(name), route.Hash([]byte(name))))
 	}
 	if plan.Share(workload.Delete) > 0 {
-		recorded.Deleters = g.config.Clients * g.config.Workers
+		names.Deleters = g.config.Clients * g.config.Workers
 	}
-	slices, recorders := history.New(g.config.Index, g.config.Workers, recorded)
+	if g.config.Serializable {
+		slices, recorders := transactions.New(g.config.Index, g.config.Workers, g.config.Txn, names)
+		g.slices = slices
+		for i, w := range g.workers {
+			w.txn.Recorder = selected.After(recorders[i], w.writer)
+		}
+		return
+	}
+	slices, recorders := history.New(g.config.Index, g.config.Workers, names)
 	g.slices = slices
 	for i, w := range g.workers {
 		w.history = recorders[i]
-		w.history.BeginRound(uint32(w.writer), time.Now()) // what it wrote so far is not recorded
+		w.history.BeginRound(uint32(w.writer), time.Now())
 	}
 }

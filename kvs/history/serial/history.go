@@ -13,6 +13,16 @@ type History struct {
 	Spans    []metrics.WorkerSpan `json:"spans"` // of all who recorded; of others' writes nothing is known
 }
 
+// Committed returns the number of committed transactions.
+func (h *History) Committed() (n int) {
+	for i := range h.Attempts {
+		if h.Attempts[i].Outcome == Committed {
+			n++
+		}
+	}
+	return n
+}
+
 // Outcome is the outcome of an attempt, as the store told it.
 type Outcome uint8
 

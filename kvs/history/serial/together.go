@@ -11,8 +11,7 @@ import (
 )
 
 // CheckTogether checks what several clients recorded in the same slices, as history.Together puts
-// it together, and returns the first fault as a record; nil for none. A slice is counted with its
-// attempts.
+// it together, and returns the first fault as a record; nil for none.
 func CheckTogether(ctx context.Context, all []metrics.Slice, offsets map[int]metrics.ClockOffsetBounds) (metrics.JointCheck, *metrics.Violation) {
 	var first *metrics.Violation
 	illegal := uint64(0)
@@ -26,7 +25,7 @@ func CheckTogether(ctx context.Context, all []metrics.Slice, offsets map[int]met
 				first = f.Violation()
 			}
 		}
-		return len(h.Attempts), nil
+		return h.Committed(), nil
 	})
 	found.Serial, found.Illegal = true, illegal
 	if first != nil {

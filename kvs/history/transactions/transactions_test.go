@@ -1,4 +1,4 @@
-package attempts
+package transactions
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package attempts records attempts of a run's transactions, in slices as package history
+// Package transactions records attempts of a run's transactions, in slices as package history
 // records single operations, and verifies that they are strictly serializable.
-package attempts
+package transactions
 
 import (
 	"sync/atomic"
@@ -54,6 +54,9 @@ type part struct {
 	attempts []serial.Attempt
 	ops      []serial.Op
 }
+
+// After says that the worker has written up to a version, before its first attempt.
+func (r *Recorder) After(version uint32) { r.version = version }
 
 // Attempt records attempt i of a round, which is try number tries, from 1, of the worker's
 // transaction number. It is called for all attempts of a round in their order, and the values

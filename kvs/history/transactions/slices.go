@@ -1,4 +1,4 @@
-package attempts
+package transactions
 
 import (
 	"time"
@@ -63,7 +63,7 @@ func (s *Slices) verify(slice int32) error {
 	})
 	h := s.history(parts, mostAttempts)
 	s.found.Slices++
-	s.found.Ops += uint64(len(h.Attempts))
+	s.found.Ops += uint64(h.Committed())
 	if f := serial.Check(&h); f != nil {
 		s.found.Illegal++
 		if s.first == nil {
