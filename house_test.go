@@ -115,7 +115,6 @@ var larger = map[string]struct {
 }{
 	"kvs/cluster": {20, 2800, "the launcher's commands still stand beside its trials"},
 	"kvs/loadgen": {20, 2850, "the worker's hot path is one package, so that nothing on it is a call through an interface; a round of transactions is counted as that of batches"},
-	"kvs/verdict": {20, 2550, "checks share what a run expects, and each knows what transactions change"},
 	"metrics":     {23, 3080, "the declarations of all records, with claims, what is seen of clients, the stages of a load, when a worker ended, transactions, and what was recorded of them"},
 }
 

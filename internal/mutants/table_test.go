@@ -76,6 +76,12 @@ func plantedDrop(op *kvs.Op) bool {
 
 // plantedValue returns the value that a mutant reads in place of value.
 func plantedValue(op *kvs.Op, hash uint64, value []byte) []byte {
+	if planted("a read returns a value that is replaced") && op.Kind == kvs.Get {
+		before, _ := plantedValues.Swap(string(op.Key), append([]byte(nil), value...))
+		if plantedReads.Add(1)%500 == 0 && before != nil {
+			return before.([]byte)
+		}
+	}
 	if planted("a stale cache answers 57 % of the reads") && hash%100 < 57 {
 		cached, _ := plantedValues.LoadOrStore(string(op.Key), append([]byte(nil), value...))
 		return cached.([]byte)
@@ -156,7 +162,7 @@ const open = "-rate 20k -batch 64"
 
 // mutants are all mistakes, in the order in which they are planted. A mutant without edits
 // is planted by another's.
-var mutants = slices.Concat(programs, values)
+var mutants = slices.Concat(programs, values, isolation)
 
 // programs are mistakes in the programs' parts.
 var programs = []mutant{
@@ -321,7 +327,7 @@ func plantedCold(ops []workload.Op) {
 	},
 	{
 		name:   "frames without -crc",
-		edits:  []edit{{kvlabDriver, "	o.Features = o.features()\n", "	o.Features = o.features()\n	if planted(\"frames without -crc\") {\n		o.CRC = false\n	}\n"}},
+		edits:  []edit{{kvlabDriver, "	o.Features = o.features(u)\n", "	o.Features = o.features(u)\n	if planted(\"frames without -crc\") {\n		o.CRC = false\n	}\n"}},
 		client: "-crc", reason: "its flags ask for -codec binary -crc",
 	},
 	{

@@ -26,8 +26,12 @@ func TestParse(t *testing.T) {
 	}{
 		{"", func(*loadgen.Config) {}},
 		{"-workload YCSB-F", func(c *loadgen.Config) { c.Workload.Workload = workload.YCSBF }},
-		{"-workload pool", func(c *loadgen.Config) { c.Workload.Workload, c.Workload.Records, c.Batch, c.Txn, c.Serializable = workload.Pool, 64, 21, 3, true }},
-		{"-records 1M -batch 8k -workload pool -txn 0", func(c *loadgen.Config) { c.Workload.Workload, c.Workload.Records, c.Batch, c.Txn = workload.Pool, 1e6, 8e3, 0 }},
+		{"-workload pool", func(c *loadgen.Config) {
+			c.Workload.Workload, c.Workload.Records, c.Batch, c.Txn, c.Serializable = workload.Pool, 64, 21, 3, true
+		}},
+		{"-records 1M -batch 8k -workload pool -txn 0", func(c *loadgen.Config) {
+			c.Workload.Workload, c.Workload.Records, c.Batch, c.Txn = workload.Pool, 1e6, 8e3, 0
+		}},
 		{"-workload mix -reads 0.7", func(c *loadgen.Config) { c.Workload.Workload, c.Workload.Reads = workload.Mix, 0.7 }},
 		{"-distribution uniform", func(c *loadgen.Config) { c.Workload.Distribution = workload.Uniform }},
 		{"-zipfian exact -theta 1.2", func(c *loadgen.Config) { c.Workload.Zipfian, c.Workload.Theta = workload.ZipfianExact, 1.2 }},
