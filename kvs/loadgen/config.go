@@ -236,7 +236,6 @@ func (c Config) use(plan *workload.Plan, owners string) driver.Use {
 		Router:        c.Router,
 		Owners:        owners,
 		Kinds:         kindsOf(plan),
-		Txn:           c.Txn,
 		Trace:         c.Workload.Replay,
 	}
 }

@@ -57,8 +57,7 @@ func (c Config) keyTable(plan *workload.Plan) *keytable.Table {
 // record makes the workers record their operations on the keys that the secret selects, or
 // without a launcher the seed. What they wrote so far is not recorded.
 func (g *Generator) record(plan *workload.Plan) {
-	var names history.Keys
-	keys := newKeys(g.config.keys())
+	names, keys := history.Keys{}, newKeys(g.config.keys())
 	for _, id := range selected.IDs(plan, cmp.Or(g.Secret, g.config.Workload.Seed), g.config.Workload.Records, g.config.Serializable) {
 		key, _ := keys.key(id)
 		names.Names = append(names.Names, string(key))
