@@ -55,7 +55,7 @@ func (g *Generator) Measure(ctx context.Context, enter func(metrics.Phase) error
 	}
 	return g.each(ctx, func(_ context.Context, w *worker) error {
 		w.history = nil // it has stopped
-		return w.spotRest(s)
+		return w.spotRest(s, nil)
 	})
 }
 
@@ -268,7 +268,7 @@ func (w *worker) run(ctx context.Context, c Config, s schedule) error {
 		drawn := next < len(w.rounds) && !r.isEmpty() // by Draw
 		if !drawn && (s.over(r.begun) || w.source.Left() == 0) {
 			if !slices.ContainsFunc(w.rounds, func(r round) bool { return r.inFlight }) {
-				return w.spotRest(s)
+				return w.spotRest(s, nil)
 			}
 			continue // every round is finished in its turn
 		}

@@ -99,7 +99,7 @@ func (w *worker) runOpen(ctx context.Context, c Config, begin moment, s schedule
 		}
 		next := begin + arrivals.Next()
 		if s.over(next) || s.over(r.begun-c.CallTimeout) || w.source.Left() == 0 {
-			return w.spotRest(s)
+			return w.spotRest(s, clock)
 		}
 		if next > r.begun {
 			pause := next - r.begun

@@ -80,6 +80,14 @@ func (s schedule) over(t moment) bool {
 	return w != nil && t >= w.closes
 }
 
+// left returns the time until the window closes; 0 if that is not decided.
+func (s schedule) left(t moment) time.Duration {
+	if !s.decided() {
+		return 0
+	}
+	return s.window.Load().closes - t
+}
+
 // overlap returns the part of the span that lies between two times.
 func (s *span) overlap(from, to moment) time.Duration {
 	return min(to, s.closes) - max(from, s.opens)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"kvlab/kvs"
+	"kvlab/kvs/loadgen/timer"
 	"kvlab/kvs/value"
 	"kvlab/metrics"
 	"kvlab/workload"
@@ -53,11 +54,16 @@ func (w *worker) addSpot(r *round) *exchange {
 	return x
 }
 
-// spotRest reads the spots that no round had room for, in rounds of their own. It does nothing
-// before the window has closed.
-func (w *worker) spotRest(s schedule) error {
+// spotRest reads the spots that no round had room for, in rounds of their own, when the window has
+// closed. In an open loop, which has a clock, the last operation may be due long before.
+func (w *worker) spotRest(s schedule, clock *timer.Timer) error {
 	r := &w.rounds[0]
-	if !s.over(now()) {
+	if left := s.left(now()); left > 0 && clock != nil && len(w.spots) > 0 {
+		if err := clock.Sleep(left); err != nil {
+			return err
+		}
+	}
+	if !s.over(now()) { // or the context has ended
 		return nil
 	}
 	for {

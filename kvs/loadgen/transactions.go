@@ -142,7 +142,7 @@ func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arri
 			}
 		}
 		if s.over(at-c.CallTimeout) && at-w.progress > c.CallTimeout {
-			return w.spotRest(s)
+			return w.spotRest(s, clock)
 		}
 		w.txn.Begin(at)
 		if next = w.txn.Next(); !s.over(at - c.CallTimeout) {
@@ -150,7 +150,7 @@ func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arri
 		}
 		none := len(w.txn.Attempts) == 0
 		if none && next == never {
-			return w.spotRest(s)
+			return w.spotRest(s, clock)
 		}
 		if slept = none; !none {
 			if err := w.transact(r, s.at); err != nil {

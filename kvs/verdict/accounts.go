@@ -80,7 +80,7 @@ func (run *judged) clientLacks(node metrics.RunNode) string {
 			{r == nil, "the rounds"},
 			{w.Drawn > 0 && (w.Opening == "" || w.Redrawn == "" || w.OpeningOps == 0), "the first operations"},
 
-			{r != nil && s.InWindow.Ops() > 0 && r.MostOps == 0 && w.Drawn > 0, "the largest round"},
+			{r != nil && s.InWindow.Ops() > 0 && r.MostOps == 0 && w.Drawn > 0 && flags.Txn() == 0, "the largest round"},
 		}); what != "" {
 			return fmt.Sprintf("%s of worker %d", what, i)
 		}

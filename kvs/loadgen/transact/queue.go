@@ -111,7 +111,7 @@ func (q *Queue) admit(t *Transaction) bool {
 
 // Room returns how many more transactions may be drawn in the round. Those that wait are open
 // too.
-func (q *Queue) Room() int { return q.size - len(q.Attempts) - len(q.waiting) }
+func (q *Queue) Room() int { return max(0, q.size-len(q.Attempts)-len(q.waiting)) }
 
 // adapt sets how many transactions may be open. Locks are held for a round, and a large one takes
 // long, which bounds the commits of a popular key: where more than a quarter of a round is

@@ -38,10 +38,10 @@ func (refuser) Transact(t *driver.Transactions) error {
 }
 
 // Of the refused transactions those join a round that do not refuse each other, the oldest first.
-// The others wait, and as many are open as may be.
+// The others wait. As more than a quarter is refused, half as many may be open.
 func TestRoundOfRefused(t *testing.T) {
 	q := New(Config{Workers: 1, Servers: 1, Each: 2, Writer: new(maker)})
-	q.Most = 5
+	q.Most, q.size = 5, 5
 	read, write := workload.Read, workload.Update
 	ops := []workload.Op{{Kind: read, Key: 1}, {Kind: write, Key: 2}, {Kind: read, Key: 1}, {Kind: write, Key: 3}, {Kind: write, Key: 1}, {Kind: read, Key: 4}, {Kind: write, Key: 5}, {Kind: write, Key: 5}, {Kind: read, Key: 5}, {Kind: read, Key: 4}}
 	q.Begin(0)
@@ -62,5 +62,8 @@ func TestRoundOfRefused(t *testing.T) {
 		if want := []uint32{1, 2, 4}; !slices.Equal(joined, want) || q.Room() != 0 {
 			t.Errorf("round %d has the transactions %v and room for %d, want %v and none", round, joined, q.Room(), want)
 		}
+	}
+	if q.size != 1 {
+		t.Errorf("%d may be open, want 1 of 5 after two rounds", q.size)
 	}
 }
