@@ -114,7 +114,7 @@ var larger = map[string]struct {
 	why          string
 }{
 	"kvs/cluster": {20, 2800, "the launcher's commands still stand beside its trials"},
-	"kvs/loadgen": {20, 2850, "the worker's hot path is one package, so that nothing on it is a call through an interface; a round of transactions is counted as that of batches"},
+	"kvs/loadgen": {20, 2870, "the worker's hot path is one package, so that nothing on it is a call through an interface; a round of transactions is counted as that of batches"},
 	"metrics":     {23, 3080, "the declarations of all records, with claims, what is seen of clients, the stages of a load, when a worker ended, transactions, and what was recorded of them"},
 }
 
