@@ -65,6 +65,7 @@ func (s *KVService) Put(args *PutArgs, reply *PutReply) error {
 func main() {
 	port := flag.String("port", "8080", "")
 	flag.Parse()
+	MAIN
 	rpc.Register(&KVService{keys: map[string]string{}})
 	rpc.HandleHTTP()
 	http.ListenAndServe("127.0.0.1:"+*port, nil)
@@ -76,6 +77,7 @@ type team struct {
 	dir      string
 	delay    time.Duration
 	get, put string // statements of its Get and Put
+	main     string // a statement of its main
 	invalid  string // its reason matches; "" of a VALID one
 }
 
@@ -117,7 +119,7 @@ func gradingClass(t *testing.T, budget string, secs int, teams []team) (file str
 	}
 	for i, team := range teams {
 		files[team.dir+"/go.mod"] = "module team\n\ngo 1.21\n"
-		files[team.dir+"/server/main.go"] = strings.NewReplacer("DELAY", fmt.Sprint(int64(team.delay)), "GET", team.get, "PUT", team.put).Replace(courseServer)
+		files[team.dir+"/server/main.go"] = strings.NewReplacer("DELAY", fmt.Sprint(int64(team.delay)), "GET", team.get, "PUT", team.put, "MAIN", team.main).Replace(courseServer)
 		files["worksheet.csv"] += fmt.Sprintf("Participant %d,%s,,\n", i, filepath.Base(team.dir))
 	}
 	for name, text := range files {
@@ -144,7 +146,7 @@ func TestClassEvening(t *testing.T) {
 	if long {
 		some, budget, secs, killedAt, disturbed = teams, "40m", 5, []int{1, 2, 5, 9, 13, 14, 17, 21, 24, 29}, []int{3, 4, 5}
 	}
-	warm(t, strings.NewReplacer("DELAY", "1", "GET", "", "PUT", "").Replace(courseServer))
+	warm(t, strings.NewReplacer("DELAY", "1", "GET", "", "PUT", "", "MAIN", "").Replace(courseServer))
 	root, out, file := build(t), t.TempDir(), gradingClass(t, budget, secs, some)
 	latest := filepath.Join(out, "latest")
 	launch := func(args ...string) *exec.Cmd { return exec.Command(filepath.Join(root, "bin", "kvscluster"), args...) }

@@ -57,6 +57,8 @@ func (p *planner) settleFolder(cfg *cluster.Config) error {
 		return nil
 	case len(asked) > 1 || p.only+p.folder != "":
 		return errors.New("want one of --scale, --add, --regrade and --join, and no --only or --check-one, beside the folder of a class")
+	case p.flags.Lookup("out").Value.String() != p.flags.Lookup("out").DefValue:
+		return errors.New("--out: another evening of a class is measured in the class's folder: leave it out")
 	case p.scale != "":
 		cfg.Work = p.rescale
 	case p.join != "":
@@ -124,6 +126,9 @@ func (p *planner) joinEvening(_ cluster.Site, w io.Writer) error {
 		return fmt.Errorf("--join %s: what is measured there is another %s", p.join, why)
 	}
 	to := filepath.Join(p.dir, filepath.Base(from))
+	if other.Evenings[0].Plan.Started.Before(p.term.Evenings[0].Plan.Started) {
+		return fmt.Errorf("--join %s: it began before the class's first evening: join that one into it", p.join)
+	}
 	if len(other.Evenings) > 1 || slices.ContainsFunc(p.term.Evenings, func(e evening.Evening) bool { return e.Plan.ID == other.Evenings[0].Plan.ID }) {
 		return fmt.Errorf("--join %s: want an evening that has no others, and that the class does not have", p.join)
 	}
@@ -135,12 +140,17 @@ func (p *planner) joinEvening(_ cluster.Site, w io.Writer) error {
 
 // redraw computes the standings and the pages of a class's folder from all of its evenings.
 func redraw(dir string, w io.Writer) (s metrics.Standings, err error) {
+	to := trial.Folder(dir)
+	lock, err := to.Lock()
+	if err != nil {
+		return s, err
+	}
+	defer lock.Release()
 	t, err := evening.Load(dir)
 	if err != nil {
 		return s, fmt.Errorf("the class is drawn again once this is mended, or moved elsewhere: %w", err)
 	}
 	_, _, s = t.Whole()
-	to := trial.Folder(dir)
 	if err := to.WriteJSON(metrics.StandingsFile, s); err != nil {
 		return s, err
 	}

@@ -11,6 +11,7 @@ import (
 	"kvlab/extra/grade/evening"
 	"kvlab/internal/fakecluster"
 	"kvlab/kvs/cluster"
+	"kvlab/kvs/cluster/trial"
 	"kvlab/metrics"
 	"kvlab/plots/verify"
 )
@@ -125,7 +126,7 @@ func TestClassFolder(t *testing.T) {
 	run("--add lat: "+other+" has no such entry; did you mean late?", "--add", "lat")
 	run("--regrade late: the class has not measured it: --add does", "--regrade", "late")
 	run("--add good: this submission is measured already: --regrade measures it again", "--add", "good")
-	run("--add needs", "--add")
+	run("--out: another evening of a class is measured in the class's folder", "--out", tr.Out)
 	if s = run("", "--add", "late"); !slices.Equal(names(s), []string{"base", "good", "late", "renamed"}) || s.Entries[0].Score > 20 {
 		t.Errorf("a late entry: %+v", s)
 	}
@@ -145,6 +146,20 @@ func TestClassFolder(t *testing.T) {
 	for _, want := range []string{"Which trials are whose", ", of all entries, in the folder .", ", of late, in the folder 2", "of good, in the folder 2", "<small>earlier</small>"} {
 		if !strings.Contains(board, want) {
 			t.Errorf("the leaderboard lacks %q:\n%s", want, board[strings.Index(board, "</header>"):])
+		}
+	}
+	late, _ := filepath.Glob(filepath.Join(dir, "2*-late"))
+	for _, edit := range []struct{ file, path, want string }{{evening.ScaleFile, "score", "standings.json: entries[0].score: "}, {late[0], "", "standings.json: "}} {
+		if edit.path != "" {
+			set(t, filepath.Join(dir, edit.file), edit.path, []metrics.ScoreStep{{Ratio: 1, Percent: 77}})
+		} else if err := os.RemoveAll(edit.file); err != nil {
+			t.Fatal(err)
+		}
+		if err := trial.Folder(dir).WriteManifest(); err != nil {
+			t.Fatal(err)
+		}
+		if lines := found(t, dir); !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, edit.want) }) {
+			t.Errorf("%s edited: %q", edit.file, lines)
 		}
 	}
 	if now, err := os.ReadFile(filepath.Join(dir, metrics.SweepFile)); err != nil || string(now) != string(plan) {

@@ -34,7 +34,7 @@ var Kind = cluster.Kind{
 			Why: "the class file decides on"},
 	},
 	New: func(fs *flag.FlagSet, cfg *cluster.Config) cluster.Planner {
-		p := new(planner)
+		p := &planner{flags: fs}
 		fs.Func("class", "rank and grade the entries of a class `file` against its reference, in rounds that measure every entry; \"run-cluster.sh grade FILE\" is the same (docs/grading.md)", func(text string) error {
 			cfg.NoCeiling = true
 			return p.open(text)
@@ -51,9 +51,10 @@ var Kind = cluster.Kind{
 
 // planner plans the trials of a class.
 type planner struct {
-	file   *File  // nil for none
-	only   string // the entry that is measured beside the reference; "" for all
-	folder string // a folder that is checked in place of the class's entries; "" for none
+	flags  *flag.FlagSet // of the command line
+	file   *File         // nil for none
+	only   string        // the entry that is measured beside the reference; "" for all
+	folder string        // a folder that is checked in place of the class's entries; "" for none
 
 	dir     string       // a class's folder, of which this is another evening; "" for none
 	term    evening.Term // what it has
@@ -136,6 +137,9 @@ func (p *planner) Experiment(site cluster.Site, sweep metrics.Sweep) experiment.
 	e := evening.Of(sweep, site.Length)
 	if e.Term = p.term; p.dir == "" && site.Dir() != "" {
 		e.Term, _ = evening.Load(site.Dir()) // which may be that of a class with other evenings
+	}
+	if p.folder != "" {
+		e.Log = func(t metrics.Trial) string { return pages.LogOf(site.Dir(), t) }
 	}
 	return e
 }

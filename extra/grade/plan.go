@@ -29,10 +29,14 @@ func (f *File) Class(only, folder string, check func(args string) error) (metric
 	if err := f.settle(); err != nil {
 		return metrics.Class{}, err
 	}
+	book := f.Gradebook
+	if folder != "" {
+		book = nil // one round is no grade
+	}
 	class := metrics.Class{
 		Title: f.Title, Reference: f.Reference.Name, Alpha: evening.Alpha, Looks: looks, Equal: evening.Equal,
 		Precision: f.precision(),
-		BudgetS:   time.Duration(f.Budget).Seconds(), MemoryMB: float64(f.Gates.Memory) / 1e6, Allow: f.Work.Allow, Gradebook: f.Gradebook,
+		BudgetS:   time.Duration(f.Budget).Seconds(), MemoryMB: float64(f.Gates.Memory) / 1e6, Allow: f.Work.Allow, Gradebook: book,
 	}
 	for _, s := range f.Score.Steps {
 		class.Score = append(class.Score, metrics.ScoreStep{Ratio: s.At, Percent: s.Percent})

@@ -279,6 +279,46 @@ func TestOneFolder(t *testing.T) {
 	}
 }
 
+// A folder that is checked alone is INVALID in the words of the evening, with the end of its
+// server's log.
+func TestOneFolderInTheEveningsWords(t *testing.T) {
+	spoil := func(check string, t *metrics.Trial) {
+		switch check {
+		case "memory":
+			t.Run.Nodes[0].PeakBytes = 9e9
+		case "caveat":
+			t.Run.Quick = true
+		default:
+			t.Verdict = metrics.Verdict{Check: check, Reason: "it is wrong in some way", Node: "node0"}
+		}
+	}
+	for _, check := range []string{"memory", "caveat", "load", "start", "crash", "audit", "length", "linearizable", "reply", "counts", "deadline", ""} {
+		said := make(map[bool]string)
+		for _, alone := range []bool{false, true} {
+			l := newLab(8, map[string]float64{"mine": 1})
+			l.plan.Class.MemoryMB = 4000
+			if alone {
+				l.plan.Class.Looks = []int{1}
+			}
+			l.spoil = func(_, _ int, t *metrics.Trial) {
+				if t.Point[0] == "mine" {
+					spoil(check, t)
+				}
+			}
+			done, e := l.run(t, nil, all), l.experiment()
+			e.Log = func(t metrics.Trial) string { return fmt.Sprintf("goroutine 1:\nmain.go:%d", len(t.Point[0])) }
+			_, said[alone], _ = strings.Cut(standingOf(t, Decide(l.plan, done), "mine").Reason, ": ")
+			said[alone], _, _ = strings.Cut(said[alone], "; and trial ")
+			if brief := e.Conclude(done, nil).Brief; !strings.HasSuffix(brief, "the end of its log:\n  goroutine 1:\n  main.go:4\n\n") || said[alone] == "" || alone && !strings.Contains(strings.Join(strings.Fields(brief), " "), said[true]) {
+				t.Errorf("%s: %s", check, brief)
+			}
+		}
+		if said[true] != said[false] {
+			t.Errorf("%s: alone %q, on the evening %q", check, said[true], said[false])
+		}
+	}
+}
+
 // What a store alone can have done is measured once, though other processes disturbed it. The
 // reference may fail once.
 func TestFaultsOfStores(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 type Experiment struct {
 	experiment.Sweep
 	Length func(args string) time.Duration // estimates how long a trial takes with these launcher flags
+	Log    func(metrics.Trial) string      // returns the end of what the servers of a trial said, for a class of one folder; nil for none
 	Term   Term                            // the class that the evening is of, if it has others
 }
 
@@ -94,10 +95,24 @@ func (e Experiment) Conclude(done []metrics.Trial, err error) experiment.Conclus
 	if err != nil {
 		return end
 	}
-	end.Brief = Table(e.standings(done))
+	end.Brief = Table(e.standings(done)) + e.log(done)
 	end.Full += end.Brief
 	end.Verdict, end.Answer = e.verdict(done), e.Answer(done)
 	return end
+}
+
+// log returns the end of what the server said whose folder alone is checked, if it has failed: the
+// lines to mend.
+func (e Experiment) log(done []metrics.Trial) string {
+	failures := courseOf(e.Plan, done).failures[e.Plan.Class.Entries[len(e.Plan.Class.Entries)-1].Name]
+	if e.Log == nil || len(failures) == 0 {
+		return ""
+	}
+	failed := slices.IndexFunc(done, func(t metrics.Trial) bool { return t.Number == failures[0].number })
+	if text := e.Log(done[failed]); text != "" {
+		return "the end of its log:\n  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n\n"
+	}
+	return ""
 }
 
 func (e Experiment) verdict(done []metrics.Trial) metrics.Verdict {
@@ -122,7 +137,7 @@ func (e Experiment) Answer(done []metrics.Trial) answer.Answer {
 	if v := e.verdict(done); !v.Valid {
 		a := answer.Of(metrics.Run{Result: metrics.Result{Verdict: v}})
 		if v.Check != "" {
-			a.Next = verdict.Advice(v)
+			a.Next = Advice(v)
 		}
 		return a
 	}
@@ -150,6 +165,18 @@ func (e Experiment) Answer(done []metrics.Trial) answer.Answer {
 	}
 	return a
 }
+
+// Advice says what to do about an entry that is INVALID. Where the reference starts, an entry that
+// ends before its first record is the machine's fault less often than its own.
+func Advice(v metrics.Verdict) string {
+	if v.Check == outside && v.Node != "" {
+		return "Your server ended, or was not ready, before the first record was loaded, where the reference was ready: its last lines say why. If they do not, tell the instructor, who can measure again."
+	}
+	return verdict.Advice(v)
+}
+
+// outside is the check of what ends a run before its first record is loaded, or from outside.
+const outside = "outside"
 
 // Table has a line for each entry, in 80 columns, and a sentence for each that is INVALID.
 func Table(s metrics.Standings) string {

@@ -70,6 +70,9 @@ func Load(dir string) (t Term, err error) {
 			return t, fmt.Errorf("%s is no class's folder", at)
 		}
 		t.Evenings = append(t.Evenings, Evening{name, s.Sweep, s.Trials})
+		if first := t.Evenings[0].Plan; s.Started.Before(first.Started) {
+			return t, fmt.Errorf("%s began before the first evening of the class in %s: join that one into it", at, dir)
+		}
 		if why := Unlike(t.Evenings[0], t.Evenings[len(t.Evenings)-1]); why != "" {
 			return t, fmt.Errorf("%s is no evening of the class in %s: it has another %s", at, dir, why)
 		}

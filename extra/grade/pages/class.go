@@ -265,6 +265,12 @@ func (b *board) Parts() (lines []string) {
 // Continue returns the command that makes the rounds that are left.
 func (b *board) Continue() string {
 	dir, err := filepath.EvalSymlinks(b.Dir) // logs/latest may be another evening's tomorrow
+	for _, e := range b.Evenings {
+		if evening.Decide(e.Plan, e.Done).Ended == "" {
+			dir = filepath.Join(dir, e.Folder)
+			break
+		}
+	}
 	return format.CommandLine([]string{"./run-cluster.sh", "--resume", cmp.Or(map[bool]string{true: dir}[err == nil], b.Dir)})
 }
 

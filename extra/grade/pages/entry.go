@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"kvlab/kvs/verdict"
+	"kvlab/extra/grade/evening"
 	"kvlab/kvs/verdict/answer"
 	"kvlab/metrics"
 	"kvlab/metrics/format"
@@ -76,7 +76,7 @@ func (e entry) Advice() string {
 	if e.Row.Of.Broken != "" {
 		return "Your entry could not be built or started. Build it in a fresh clone of what you handed in: a file that was not handed in is missing here too. Nothing is downloaded here, so use only what is in kvlab's go.mod."
 	}
-	return verdict.Advice(e.Row.Verdict)
+	return evening.Advice(e.Row.Verdict)
 }
 
 // Try returns the command by which the entry's author measures it as the class does.
@@ -118,17 +118,22 @@ func (e entry) ScoreFigure() figure.Figure {
 // RoundsFigure returns the throughput in each round beside the reference's.
 func (e entry) RoundsFigure() figure.Figure { return chart.RoundsFigure(e.Board.Sweep, e.Row.Entry) }
 
-// Log returns the end of what a server's store has printed in the first trial that is not valid,
-// or of the server's log; "" if there is none.
+// Log returns LogOf of the first trial that is not valid.
 func (e entry) Log() string {
 	if e.Failed == nil {
 		return ""
 	}
-	dir := filepath.Join(e.Board.Dir, e.Failed.Folder)
+	return LogOf(e.Board.Dir, *e.Failed)
+}
+
+// LogOf returns the end of what a server's store has printed in a trial of a class's folder, or of
+// the server's log; "" if there is none.
+func LogOf(class string, failed metrics.Trial) string {
+	dir := filepath.Join(class, failed.Folder)
 	var logs []string
 	for _, program := range []string{"store", "kvsserver"} {
 		all, _ := fs.Glob(os.DirFS(dir), program+"-*.log") // the pattern is right
-		if i := slices.Index(all, program+"-"+e.Failed.Verdict.Node+".log"); i > 0 {
+		if i := slices.Index(all, program+"-"+failed.Verdict.Node+".log"); i > 0 {
 			all = all[i:]
 		}
 		logs = append(logs, all...)
