@@ -326,9 +326,9 @@ func TestPrecision(t *testing.T) {
 	book := write(t, "")
 	for text, want := range map[string]float64{"": 2.5, "precision = 4": 4, "precision = 1.5": 1.5, `precision = "5 points"`: 2.5, `precision = "5 points"#`: 5,
 		`precision = "5"`: 0, `precision = "points"`: 0, "precision = 0": 0, "precision = true": 0, `precision = "-1 points"`: 0} {
-		line, points, _ := strings.Cut(text, "#")
+		line, _, filled := strings.Cut(text, "#")
 		all := "title = \"T\"\n[reference]\n[[entry]]\nname = \"a\"\nrevision = \"x\"\n" + rest + line
-		if points = text[len(line):]; points != "" {
+		if filled {
 			all += "\n[gradebook]\nmoodle = \"" + book + "\"\npoints = 50"
 		}
 		f, err := Read(write(t, all))

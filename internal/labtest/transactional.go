@@ -147,6 +147,7 @@ func (s *cannotAcquire) refused(number uint64, do func(string) (string, bool)) (
 	value, ok := do(id)
 	if !ok {
 		s.l.end(id, false)
+		//lint:ignore ST1005 the form's servers say so
 		return "", errors.New("Cannot acquire the lock of a key")
 	}
 	return value, nil
