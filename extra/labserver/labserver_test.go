@@ -188,6 +188,9 @@ func TestFaultyClients(t *testing.T) {
 		{2, labtest.Client{Form: "clawcodes", Fault: labtest.EqualStreams}, "client-twice"},
 	} {
 		t.Run(fmt.Sprintf("%s of %s", c.client.Fault, c.client.Form), func(t *testing.T) {
+			if c.client.Fault == labtest.DropsUnseen && seeds(0, 1) == 0 {
+				t.Skip("a busy machine may leave room in its queue: KVLAB_LONG=1 runs it")
+			}
 			for seed := range seeds(1, 10) {
 				c.client.Seed = seed + 1
 				var all []string

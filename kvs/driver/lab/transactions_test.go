@@ -86,7 +86,8 @@ func TestTransactions(t *testing.T) {
 func TestStorelessTransactions(t *testing.T) {
 	for _, preset := range labtest.Transactional() {
 		o := options("", map[string]string{"preset": preset})
-		l := wiretest.Start(t, func(conn net.Conn) { _ = lab.Row.Null(conn, o, new(driver.Null)) })
+		served := o
+		l := wiretest.Start(t, func(conn net.Conn) { _ = lab.Row.Null(conn, served, new(driver.Null)) })
 		o.Hosts, o.Null = []string{l.Addr().String()}, true
 		d := opened(t, o, driver.Use{Txn: 3})
 		conn, _, err := d.Dial(t.Context(), 0, 0)
