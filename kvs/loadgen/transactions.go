@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"kvlab/internal/cli"
@@ -52,8 +53,9 @@ func (g *Generator) beginTransactions() error {
 	if g.config.Txn == 0 {
 		return nil
 	}
-	c, store := g.config, g.driver.(driver.Transactional) // its row says so
+	c, store, progress := g.config, g.driver.(driver.Transactional), new(atomic.Int64) // its row says so
 	for _, w := range g.workers {
+		w.progress = progress
 		var err error
 		if w.transactor, err = store.Transactor(w.conns); err != nil {
 			return fmt.Errorf("-txn %d: %w", c.Txn, err)
@@ -118,8 +120,9 @@ func (w *worker) drawTransactions(r *round, at moment, s schedule, arrivals *wor
 
 // runTransactions makes rounds until no transaction is left. In an open loop it draws those that
 // were due for as long as a call may take after the window. It gives up, and leaves some behind,
-// when none was committed for so long in the drain: somebody holds a lock for ever. A worker of a closed loop that has only refused transactions is in a
-// round while it waits for the first of them.
+// when no worker of the client has committed any for so long in the drain: somebody holds a lock
+// for ever. A worker of a closed loop that has only refused transactions is in a round while it
+// waits for the first of them.
 func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arrivals *workload.Arrivals, course *profile.Course) error {
 	clock, err := timer.New(ctx)
 	if err != nil {
@@ -141,7 +144,7 @@ func (w *worker) runTransactions(ctx context.Context, c Config, s schedule, arri
 				r.late = at - next
 			}
 		}
-		if s.over(at-c.CallTimeout) && at-w.progress > c.CallTimeout {
+		if s.over(at-c.CallTimeout) && at-moment(w.progress.Load()) > c.CallTimeout {
 			return w.spotRest(s, clock)
 		}
 		w.txn.Begin(at)
@@ -192,7 +195,7 @@ func (w *worker) transact(r *round, at phaseAt) error {
 		w.timed(r, x, cost, checked.ByKind(), at)
 		w.tallied(i, r, &checked, inside)
 		if calls, ops = calls+cost.Calls, ops+checked.Ops(); ops > 0 {
-			w.progress = r.came
+			w.progress.Store(int64(r.came))
 		}
 	}
 	if len(w.committed) > 0 {

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"kvlab/kvs/driver"
@@ -79,7 +80,7 @@ type worker struct {
 
 	txn        *transact.Queue // nil without -txn, as the next ones
 	transactor driver.Transactor
-	progress   moment                         // when it committed something last
+	progress   *atomic.Int64                  // the moment when a worker of the client committed something last
 	committed  []transact.Write               // of audited keys, in the round
 	ties       map[uint32][]metrics.LostWrite // by the keys' numbers: other writes of the last one's round, whose order is not known
 

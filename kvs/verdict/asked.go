@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"kvlab/kvs/verdict/ends"
+	"kvlab/kvs/verdict/transactions"
 	"kvlab/metrics"
 	"kvlab/workload"
 )
@@ -27,7 +28,7 @@ func checkWorkers(run *judged) finding {
 			sent := w.Verified + w.Unknown - w.Loaded - w.Audited
 			switch other, known := openings[w.Opening]; {
 			case sent < w.Drawn:
-				return failed(node.Name, "worker %d drew %d operations and %d of them were done: the others were dropped", i, w.Drawn, sent)
+				return failed(node.Name, "worker %d drew %d operations and %d of them were done: the others were %s", i, w.Drawn, sent, transactions.Undone(node))
 			case sent > w.Drawn:
 				return failed(node.Name, "worker %d drew %d operations and %d were done: some more than once, or not of the workload", i, w.Drawn, sent)
 			case w.Drawn == 0:

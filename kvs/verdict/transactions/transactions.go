@@ -37,6 +37,14 @@ func Judge(run metrics.Run) metrics.CheckResult {
 	return metrics.CheckResult{Outcome: metrics.CheckPassed, Evidence: fmt.Sprintf("%d attempts: %d commits, %d aborts, %d unknown", all.Attempts, all.Commits, all.Aborted(), all.Unknown)}
 }
 
+// Undone says what became of operations that a client has drawn and not done.
+func Undone(client metrics.RunNode) string {
+	if t := client.Summary.Transactions; t != nil && t.Behind > 0 {
+		return "refused until nothing was committed for -call-timeout: somebody holds a lock for ever"
+	}
+	return "dropped"
+}
+
 func failed(node, format string, args ...any) metrics.CheckResult {
 	return metrics.CheckResult{Outcome: metrics.CheckFailed, Node: node, Evidence: fmt.Sprintf(format, args...)}
 }
