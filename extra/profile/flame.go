@@ -43,8 +43,13 @@ func longest(all map[string]*function, of func(*function) int64) []*function {
 	})
 }
 
+// preempted is where Go's runtime keeps the registers of a goroutine that it stops
+// (runtime/preempt.go).
+const preempted = "runtime.asyncPreempt"
+
 // stackOf returns the names of a sample's functions from the root to the leaf. An inlined function
-// is one, too.
+// is one, too. What is preempted counts as the function that it stopped, which busy processors
+// would hide.
 func stackOf(s *profile.Sample) (names []string) {
 	for _, location := range slices.Backward(s.Location) {
 		if len(location.Line) == 0 {
@@ -55,6 +60,9 @@ func stackOf(s *profile.Sample) (names []string) {
 				names = append(names, line.Function.Name)
 			}
 		}
+	}
+	if last := len(names) - 1; last > 0 && names[last] == preempted {
+		return names[:last]
 	}
 	return names
 }

@@ -34,9 +34,10 @@ func profileOf(stacks map[string]int64) *profile.Profile {
 	return p
 }
 
-// TestSum: of a recursion, a function counts once; the two tables are of two orders.
+// TestSum: of a recursion, a function counts once; what is preempted counts as the function that it
+// stopped; the two tables are of two orders.
 func TestSum(t *testing.T) {
-	root, all := sum([]*profile.Profile{profileOf(map[string]int64{"main f f": 3, "main g": 2}), profileOf(map[string]int64{"main f": 1, "main g h": 4})})
+	root, all := sum([]*profile.Profile{profileOf(map[string]int64{"main f f": 3, "main g": 1, "main g runtime.asyncPreempt": 1}), profileOf(map[string]int64{"main f": 1, "main g h": 4})})
 	for name, want := range map[string][2]int64{"main": {0, 10}, "f": {4, 4}, "g": {2, 6}, "h": {4, 4}} {
 		if f := all[name]; f.Flat != want[0]*1e9 || f.Total != want[1]*1e9 {
 			t.Errorf("%s: %d and %d, want %v s", name, f.Flat, f.Total, want)
